@@ -2,12 +2,14 @@
 //! files made and unlinked per second. Needs the right to mount tmpfs; `ESKER_BENCH_FOLDER` says where to work without
 //! it.
 
+mod place;
+
 use esker_core::Rng;
 use esker_scm::{Caller, FileSystem, Handle, Kind, Mapped, Mode, Moment, NewFile, Persist, ROOT, mkfs};
+use place::{Place, touch};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -15,43 +17,6 @@ const FILE: u64 = 256 << 20;
 
 fn is_smoke() -> bool {
     std::env::var_os("ESKER_BENCH_SMOKE").is_some()
-}
-
-/// A tmpfs with huge pages, which is unmounted at the end.
-struct Place {
-    folder: PathBuf,
-    mounted: Option<tempfile::TempDir>,
-}
-
-impl Place {
-    #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
-    fn new() -> Place {
-        if let Some(folder) = std::env::var_os("ESKER_BENCH_FOLDER") {
-            return Place { folder: folder.into(), mounted: None };
-        }
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let options = "huge=always,size=3g";
-        let mount =
-            Command::new("mount").args(["-t", "tmpfs", "-o", options, "esker-bench"]).arg(folder.path()).output();
-        if !mount.is_ok_and(|done| done.status.success()) {
-            println!("tmpfs with huge pages cannot be mounted: in {} instead", folder.path().display());
-            return Place { folder: folder.path().into(), mounted: None };
-        }
-        Place { folder: folder.path().into(), mounted: Some(folder) }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.mounted {
-            let _ = Command::new("umount").arg(folder.path()).status();
-        }
-    }
-}
-
-/// Has the system give all memory: a page of 2 MiB that is touched for the first time takes milliseconds.
-fn touch(memory: &Mapped) {
-    (0..memory.len()).step_by(2 << 20).for_each(|at| memory.write(at, &[0; 4096]));
 }
 
 /// One of the ways to a file.

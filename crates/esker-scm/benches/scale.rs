@@ -1,9 +1,14 @@
 //! Large pools and old ones: a million files in a directory, a sparse pool of 64 GiB, files of a pool that was written
 //! ten times over. Needs a folder on tmpfs, `/dev/shm` unless `ESKER_BENCH_FOLDER` names another one.
 
+mod place;
+
 use esker_core::Rng;
-use esker_scm::{Caller, CleanerSettings, FileSystem, FsError, Kind, Mapped, Mode, Moment, NewFile, ROOT, check, mkfs};
-use std::path::PathBuf;
+use esker_scm::{
+    Caller, CleanerSettings, FileSystem, FsError, Kind, Mapped, Mode, Moment, NewFile, Persist, ROOT, check, mkfs,
+};
+use place::{Place, touch};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 fn is_smoke() -> bool {
@@ -16,12 +21,26 @@ struct Pool {
 }
 
 impl Pool {
+    /// A sparse pool on tmpfs.
     fn new(name: &str, bytes: u64) -> Pool {
         let folder = std::env::var_os("ESKER_BENCH_FOLDER").unwrap_or_else(|| "/dev/shm".into());
-        let path = PathBuf::from(folder).join(format!("esker-scale-{name}-{}", std::process::id()));
+        Pool::within(Path::new(&folder), name, bytes)
+    }
+
+    fn within(folder: &Path, name: &str, bytes: u64) -> Pool {
+        let path = folder.join(format!("esker-scale-{name}-{}", std::process::id()));
         let pool = Mapped::create(&path, bytes).expect("a pool");
         mkfs(&pool, [1; 16], &Caller::root(Moment(1))).expect("a pool");
         Pool { path }
+    }
+
+    /// A pool whose memory the system has given already.
+    fn touched(folder: &Path, name: &str, bytes: u64) -> Pool {
+        let pool = Pool::within(folder, name, bytes);
+        let memory = Mapped::open(&pool.path).expect("a pool");
+        touch(&memory);
+        mkfs(&memory, [1; 16], &caller(1)).expect("a pool");
+        pool
     }
 
     fn mount(&self) -> FileSystem<Mapped> {
@@ -89,33 +108,78 @@ fn large_pool() {
     system.unmount().expect("memory");
 }
 
-/// Bytes per nanosecond at which all files are read once.
-fn read_all(system: &FileSystem<Mapped>, files: &[(u64, u64)]) -> f64 {
+/// Reads all files once: bytes per nanosecond, and the share of the time that opening and closing them took.
+fn read_once(system: &FileSystem<Mapped>, files: &[(u64, u64)]) -> (f64, f64) {
     let mut buffer = vec![0; 1 << 20];
-    let (bytes, took) = time(|| {
-        let mut bytes = 0;
+    let (mut bytes, mut reading) = (0, Duration::ZERO);
+    let (_, took) = time(|| {
         for &(number, size) in files {
             let handle = system.open(number).expect("a file");
-            for at in (0..size).step_by(buffer.len()) {
-                bytes += system.read(&caller(0), &handle, at, &mut buffer).expect("bytes") as u64;
-            }
+            let (read, took) = time(|| {
+                let each = (0..size).step_by(buffer.len());
+                each.map(|at| system.read(&caller(0), &handle, at, &mut buffer).expect("bytes") as u64).sum::<u64>()
+            });
+            bytes += read;
+            reading += took;
             system.close(handle).expect("a file");
         }
-        bytes
     });
-    bytes as f64 / took.as_nanos() as f64
+    (bytes as f64 / took.as_nanos() as f64, 1.0 - reading.as_secs_f64() / took.as_secs_f64())
 }
 
-/// Writes ten times the pool in files of mixed sizes, nine tenths full, and reads before, after, and after the cleaner.
+/// A mounted pool, its files (name, inode, size), and how fast they were read.
+struct Aged<'a> {
+    what: &'a str,
+    system: FileSystem<Mapped>,
+    files: Vec<(u64, u64, u64)>,
+    /// Of each reading: bytes per nanosecond, and the share of opening and closing.
+    rates: Vec<(f64, f64)>,
+}
+
+/// Reads the files of all pools in turn, so that whatever else the machine does slows all of them, and prints the
+/// medians.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
-fn ageing() {
-    let pool_bytes: u64 = if is_smoke() { 16 << 20 } else { 512 << 20 };
-    let pool = Pool::new("old", pool_bytes);
-    let system = pool.mount();
+fn read_all(mut pools: Vec<Aged<'_>>) {
+    for _ in 0..if is_smoke() { 1 } else { 31 } {
+        for pool in &mut pools {
+            pool.rates.push(read_once(&pool.system, &sizes(&pool.files)));
+        }
+    }
+    for pool in pools {
+        let mut rates = pool.rates;
+        rates.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (rate, opening) = rates[rates.len() / 2];
+        let report = check(&pool.system.unmount().expect("memory")).expect("a pool");
+        assert!(report.is_sound(), "{:?}", report.problems);
+        println!(
+            "{}: {} files read at {rate:.2} GB/s, of which opening and closing takes {:.0} %; {} scattered, {} pieces",
+            pool.what,
+            pool.files.len(),
+            opening * 100.0,
+            report.scattered,
+            report.pieces
+        );
+    }
+}
+
+/// Makes file `name` of `size` bytes in pieces of 64 KiB; its inode.
+fn make_file(system: &FileSystem<Mapped>, name: i64, size: u64, bytes: &[u8]) -> u64 {
+    let made = system.make(&caller(name), ROOT, format!("f{name}").as_bytes(), &NewFile::new(Kind::File, 0o644));
+    let number = made.expect("room").number;
+    let handle = system.open(number).expect("a file");
+    for at in (0..size).step_by(64 << 10) {
+        let piece = &bytes[at as usize..size.min(at + (64 << 10)) as usize];
+        system.write(&caller(name), &handle, at, piece).expect("room");
+    }
+    system.close(handle).expect("a file");
+    number
+}
+
+/// Writes ten times the pool in files of mixed sizes, nine tenths full; the files that are left: name, inode, size.
+fn age(system: &FileSystem<Mapped>, pool_bytes: u64, bytes: &[u8]) -> Vec<(u64, u64, u64)> {
     let mut rng = Rng::new(1);
-    let bytes: Vec<u8> = (0..4 << 20).map(|at| at as u8).collect();
     let mut files: Vec<(u64, u64, u64)> = Vec::new();
-    let (mut name, mut live, mut written, mut young) = (0, 0, 0, None);
+    let (mut name, mut live, mut written) = (0, 0, 0);
     while written < 10 * pool_bytes {
         let size = match rng.below(10) {
             0..6 => 1 + rng.below(64 << 10),
@@ -123,35 +187,47 @@ fn ageing() {
             _ => 1 + rng.below(4 << 20),
         };
         while live + size > pool_bytes * 9 / 10 {
-            young.get_or_insert_with(|| read_all(&system, &sizes(&files)));
             let (old, _, size) = files.swap_remove(rng.below(files.len() as u64) as usize);
             system.unlink(&caller(name), ROOT, format!("f{old}").as_bytes()).expect("a file");
             live -= size;
         }
         name += 1;
-        let made = system.make(&caller(name), ROOT, format!("f{name}").as_bytes(), &NewFile::new(Kind::File, 0o644));
-        let number = made.expect("room").number;
-        let handle = system.open(number).expect("a file");
-        for at in (0..size).step_by(64 << 10) {
-            let piece = &bytes[at as usize..size.min(at + (64 << 10)) as usize];
-            system.write(&caller(name), &handle, at, piece).expect("room");
-        }
-        system.close(handle).expect("a file");
-        files.push((name as u64, number, size));
+        files.push((name as u64, make_file(system, name, size, bytes), size));
         live += size;
         written += size;
     }
-    let old = read_all(&system, &sizes(&files));
-    let before = check(system.persist()).expect("a pool").scattered;
-    println!("aged: {before} of {} files are scattered", files.len());
-    let (steps, took) = time(|| clean(&system, name));
-    let cleaned = read_all(&system, &sizes(&files));
-    let young = young.expect("the pool was full");
-    println!("reading {} files: {young:.2} GB/s young, {old:.2} aged, {cleaned:.2} after the cleaner", files.len());
-    let report = check(&system.unmount().expect("memory")).expect("a pool");
-    assert!(report.is_sound(), "{:?}", report.problems);
-    let scattered = report.scattered;
-    println!("the cleaner: {steps} steps, {:.0} ms; {scattered} files are scattered still", took.as_secs_f64() * 1e3);
+    files
+}
+
+/// Reads the files of an old pool, those of its copy after the cleaner has worked there, and the same files in a new
+/// pool.
+#[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
+fn ageing() {
+    let pool_bytes: u64 = if is_smoke() { 16 << 20 } else { 512 << 20 };
+    let place = Place::new();
+    let [old, cleaned, new] = ["old", "cleaned", "new"].map(|name| Pool::touched(&place.folder, name, pool_bytes));
+    let bytes: Vec<u8> = (0..4 << 20).map(|at| at as u8).collect();
+    let system = old.mount();
+    let files = age(&system, pool_bytes, &bytes);
+    copy(&system.unmount().expect("memory"), &Mapped::open(&cleaned.path).expect("a pool"));
+    let aged = Aged { what: "aged", system: old.mount(), files: files.clone(), rates: Vec::new() };
+    let system = cleaned.mount();
+    let (steps, took) = time(|| clean(&system, i64::MAX));
+    println!("the cleaner: {steps} steps, {:.0} ms", took.as_secs_f64() * 1e3);
+    let cleaned = Aged { what: "after the cleaner", system, files: files.clone(), rates: Vec::new() };
+    let system = new.mount();
+    let made = files.iter().map(|&(name, _, size)| (name, make_file(&system, name as i64, size, &bytes), size));
+    let made = made.collect();
+    read_all(vec![aged, cleaned, Aged { what: "in a new pool", system, files: made, rates: Vec::new() }]);
+}
+
+/// Copies a pool.
+fn copy(from: &Mapped, to: &Mapped) {
+    let mut bytes = vec![0; 2 << 20];
+    for at in (0..from.len()).step_by(bytes.len()) {
+        from.read(at, &mut bytes);
+        to.write(at, &bytes);
+    }
 }
 
 /// The files in random order: those of a young pool lie in the order in which they were made.
@@ -175,7 +251,7 @@ fn clean(system: &FileSystem<Mapped>, now: i64) -> u64 {
 }
 
 fn main() {
-    large_pool();
-    million_files();
-    ageing();
+    let only = std::env::var("ESKER_BENCH_ONLY").unwrap_or_default();
+    let parts: [(&str, fn()); 3] = [("large", large_pool), ("million", million_files), ("ageing", ageing)];
+    parts.iter().filter(|(name, _)| only.is_empty() || only == *name).for_each(|(_, part)| part());
 }

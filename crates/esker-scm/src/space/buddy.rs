@@ -5,6 +5,7 @@
 //! 2 MiB come back.
 
 use super::first_set::FirstSet;
+use super::held::Held;
 
 /// Free pages of a space.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Buddy {
     orders: Vec<FirstSet>,
     pages: u64,
     free: u64,
+    /// Free pages that nobody gets for now.
+    pub(super) held: Held,
 }
 
 impl Buddy {
@@ -20,12 +23,40 @@ impl Buddy {
     pub(crate) fn new(pages: u64) -> Buddy {
         let highest = pages.max(1).ilog2();
         let orders = (0..=highest).map(|order| FirstSet::new((pages >> order) + 1)).collect();
-        Buddy { orders, pages, free: 0 }
+        Buddy { orders, pages, free: 0, held: Held::default() }
     }
 
-    /// Free pages.
+    /// Pages of the space.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Free blocks of `1 << order` pages.
+    pub(super) fn blocks_of(&self, order: u32) -> u64 {
+        self.orders.get(order as usize).map_or(0, FirstSet::len)
+    }
+
+    /// Free pages, also those that are held back.
     pub(crate) fn free_pages(&self) -> u64 {
-        self.free
+        self.free + self.held.free_pages()
+    }
+
+    /// Free pages of the aligned block of `1 << order` pages that begins with `start`, without those held back.
+    pub(crate) fn free_within(&self, start: u64, order: u32) -> u64 {
+        let larger = (order as usize..self.orders.len()).any(|found| self.orders[found].contains(start >> found));
+        if larger {
+            return 1 << order;
+        }
+        let smaller = (0..order.min(self.orders.len() as u32)).map(|smaller| {
+            self.orders[smaller as usize].count(start >> smaller, (start + (1 << order)) >> smaller) << smaller
+        });
+        smaller.sum()
+    }
+
+    /// The order of the free block that begins with `page`, if one does.
+    pub(super) fn free_block(&self, page: u64) -> Option<u32> {
+        (0..self.orders.len() as u32)
+            .find(|&order| page.is_multiple_of(1 << order) && self.orders[order as usize].contains(page >> order))
     }
 
     /// Takes a block of `1 << order` pages, aligned to its size: the first of the smallest blocks that are large
@@ -73,9 +104,30 @@ impl Buddy {
         (0..=order).rev().find_map(|order| Some((self.take(order)?, order)))
     }
 
+    /// Takes up to `1 << order` pages of one block that is smaller than `1 << below` pages: of a hole, while larger
+    /// blocks stay whole. Its first page and its order.
+    pub(crate) fn take_of_hole(&mut self, order: u32, below: u32) -> Option<(u64, u32)> {
+        let below = (below as usize).min(self.orders.len());
+        if let Some(found) = (order as usize..below).find(|&found| self.orders[found].len() > 0) {
+            return Some((self.take_from(found, order)?, order));
+        }
+        (0..order.min(below as u32))
+            .rev()
+            .find(|&found| self.orders[found as usize].len() > 0)
+            .and_then(|found| Some((self.take_from(found as usize, found)?, found)))
+    }
+
     /// Gives `pages` from `start` on back. They must not be free.
     pub(crate) fn give(&mut self, start: u64, pages: u64) {
         debug_assert!(start + pages <= self.pages, "{pages} pages from {start} lie in the space");
+        if !self.held.is_empty() {
+            return self.give_beside_held(start, pages);
+        }
+        self.give_range(start, pages);
+    }
+
+    /// Gives pages back of which none lies in a block that is held back.
+    pub(super) fn give_range(&mut self, start: u64, pages: u64) {
         let (mut at, end) = (start, start + pages);
         while at < end {
             let aligned = if at == 0 { u32::MAX } else { at.trailing_zeros() };

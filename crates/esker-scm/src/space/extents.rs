@@ -1,5 +1,6 @@
 //! Where the pages of an open file lie: what the mapping table says of it, in memory and in as few pieces as possible.
 
+use crate::layout::RUN;
 use std::collections::BTreeMap;
 
 /// Pages that follow each other in the file and in the pool.
@@ -81,10 +82,31 @@ impl Extents {
         self.0.last_key_value().map_or(0, |(_, extent)| extent.end())
     }
 
-    /// Whether the first `pages` pages, without holes, are in more than one piece of the pool.
+    /// Parts of the first `pages` pages, each within one run of the file and without holes, that lie in more than one
+    /// piece, or are a whole run that no entry of the mapping table can map: first page and pages.
+    pub(crate) fn scattered_parts(&self, pages: u64) -> impl Iterator<Item = (u64, u64)> {
+        (0..pages.div_ceil(RUN)).flat_map(move |run| {
+            let (from, to) = (run * RUN, ((run + 1) * RUN).min(pages));
+            let mut pieces = self.pieces(from, to).peekable();
+            std::iter::from_fn(move || {
+                loop {
+                    let (first, mut length, physical) = pieces.next()?;
+                    let mut is_scattered = length == RUN && physical? % RUN != 0;
+                    while physical.is_some() && pieces.peek().is_some_and(|piece| piece.2.is_some()) {
+                        length += pieces.next()?.1;
+                        is_scattered = true;
+                    }
+                    if is_scattered {
+                        return Some((first, length));
+                    }
+                }
+            })
+        })
+    }
+
+    /// Whether a part of the first `pages` pages is scattered. Larger files than a run have one piece for each run.
     pub(crate) fn are_scattered(&self, pages: u64) -> bool {
-        let follows = |next: &Extent| next.page > 0 && self.find(next.page - 1).is_some();
-        self.0.range(..pages).any(|(_, extent)| follows(extent))
+        self.scattered_parts(pages).next().is_some()
     }
 
     /// How many there are.
@@ -132,6 +154,21 @@ impl Extents {
 mod tests {
     use super::*;
     use esker_core::Rng;
+
+    #[test]
+    fn parts_in_several_pieces_are_scattered() {
+        let of = |list: &[(u64, u64, u64)]| {
+            let mut extents = Extents::default();
+            list.iter().for_each(|&(page, physical, pages)| extents.insert(Extent { page, physical, pages }));
+            extents.scattered_parts(3 * RUN).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[(0, 40, 7), (9, 3, 5)]), [], "two pieces with a hole between them");
+        assert_eq!(of(&[(0, 40, 7), (7, 3, 5)]), [(0, 12)]);
+        assert_eq!(of(&[(1, 40, 7), (8, 3, 5), (20, 9, 1), (21, 7, 1)]), [(1, 12), (20, 2)], "both parts of a run");
+        assert_eq!(of(&[(0, 2 * RUN, RUN), (RUN, 9 * RUN, RUN)]), [], "a run each");
+        assert_eq!(of(&[(0, 2 * RUN + 1, RUN)]), [(0, RUN)], "a run that is not aligned");
+        assert_eq!(of(&[(500, 7, 12), (512, 90, 3)]), [], "pieces of two runs");
+    }
 
     /// Random inserts and removals beside one number for each page.
     #[test]

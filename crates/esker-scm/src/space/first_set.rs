@@ -68,6 +68,22 @@ impl FirstSet {
         )
     }
 
+    /// Members from `from` to `to`.
+    pub(super) fn count(&self, from: u64, to: u64) -> u64 {
+        let words = &self.levels[0];
+        let (first, last) = (from / 64, to.div_ceil(64).min(words.len() as u64));
+        (first..last.max(first))
+            .map(|index| {
+                let below = |number: u64| match number.saturating_sub(index * 64) {
+                    0 => 0,
+                    bits @ 1..64 => (1_u64 << bits) - 1,
+                    _ => u64::MAX,
+                };
+                u64::from((words[index as usize] & below(to) & !below(from)).count_ones())
+            })
+            .sum()
+    }
+
     /// Members.
     pub(super) fn len(&self) -> u64 {
         self.members
@@ -95,6 +111,9 @@ mod tests {
                 }
                 assert_eq!(set.first(), reference.first().copied());
                 assert_eq!(set.len(), reference.len() as u64);
+                let (from, to) = (rng.below(count + 1), rng.below(count + 1));
+                let expected = if from < to { reference.range(from..to).count() } else { 0 };
+                assert_eq!(set.count(from, to), expected as u64, "{from} to {to} of {count}");
             }
         }
     }

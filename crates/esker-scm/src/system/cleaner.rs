@@ -1,6 +1,7 @@
 //! The cleaner (Wu, IV.B.5): in the background it frees space that nobody reads, keeps null files ready, and makes
 //! scattered files contiguous. Each step is short, so that calls wait for it only a moment.
 
+use super::evacuate::{Evacuations, Wanting};
 use super::nodes::Node;
 use super::work::Work;
 use super::{FileSystem, State};
@@ -42,6 +43,8 @@ pub enum Cleaned {
     MadeNullFiles,
     /// Made a file contiguous, or a part of it.
     Contiguous(u64),
+    /// Moved so many pages out of blocks that are to be free as a whole.
+    Evacuated(u64),
     /// Moved a page that is seldom written to one that is worn.
     Rested,
 }
@@ -61,7 +64,9 @@ impl<P: Persist> FileSystem<P> {
     pub fn clean(&self, settings: &CleanerSettings, now: Moment) -> FsResult<Option<Cleaned>> {
         let mut state = self.state.lock().expect("no call panics");
         let mut work = Work::new(&self.persist, self.mode, &mut state);
+        let freed = work.state.freed;
         let cleaned = work.clean(settings, now);
+        work.state.cleaner.evacuations.own_freed += work.state.freed - freed;
         if cleaned.is_err() {
             work.abort();
         }
@@ -83,11 +88,27 @@ pub(super) struct Round {
     next: u64,
     /// Inodes that were looked at since something was done.
     idle: u64,
+    /// Inodes that were looked at since `wanting` began to count.
+    looked_at: u64,
+    /// Scattered parts that found no room.
+    wanting: Wanting,
+    pub(super) evacuations: Evacuations,
 }
 
 impl Round {
     fn is_done(&self, inodes: u64) -> bool {
-        self.idle >= inodes
+        self.idle >= inodes && !self.evacuations.is_under_way()
+    }
+
+    /// Something was done: all inodes are to be looked at again.
+    pub(super) fn begin_again(&mut self) {
+        self.idle = 0;
+        self.count_again();
+    }
+
+    fn count_again(&mut self) {
+        self.looked_at = 0;
+        self.wanting.clear();
     }
 }
 
@@ -114,7 +135,12 @@ impl<P: Persist> Work<'_, P> {
             self.make_null_files()?;
             return Ok(Some(Cleaned::MadeNullFiles));
         }
+        if self.state.cleaner.evacuations.is_under_way() {
+            self.state.cleaner.begin_again();
+            return self.evacuate().map(Some);
+        }
         match self.make_one_contiguous()? {
+            None if self.has_begun_evacuation(settings)? => Ok(Some(Cleaned::Evacuated(0))),
             None if self.rest_worn_page()? => Ok(Some(Cleaned::Rested)),
             cleaned => Ok(cleaned),
         }
@@ -158,21 +184,39 @@ impl<P: Persist> Work<'_, P> {
     /// Makes a part of the next scattered file contiguous.
     fn make_one_contiguous(&mut self) -> FsResult<Option<Cleaned>> {
         let inodes = self.state.inode_pages * PER_PAGE;
-        for _ in 0..LOOKED_AT.min(inodes) {
+        for _ in 0..LOOKED_AT.min(inodes - self.state.cleaner.looked_at.min(inodes)) {
             let number = self.state.cleaner.next % inodes + 1;
             let inode = self.any_inode(number)?;
             if inode.kind == Kind::File && self.make_contiguous(number, &inode)? {
-                self.state.cleaner.idle = 0;
+                self.state.cleaner.begin_again();
                 return Ok(Some(Cleaned::Contiguous(number)));
             }
-            self.state.cleaner.next = number;
-            self.state.cleaner.idle += 1;
+            let round = &mut self.state.cleaner;
+            (round.next, round.idle, round.looked_at) = (number, round.idle + 1, round.looked_at + 1);
         }
         Ok(None)
     }
 
-    /// Copies the first scattered part of a file, at most a run, to one place. False if there is none, if no such place
-    /// is free, or if the file is being used at this moment.
+    /// After a round through all inodes: begins to make room for what found none. Null files give their pages first.
+    fn has_begun_evacuation(&mut self, settings: &CleanerSettings) -> FsResult<bool> {
+        if self.state.cleaner.looked_at < self.state.inode_pages * PER_PAGE {
+            return Ok(false);
+        }
+        let wanting = std::mem::take(&mut self.state.cleaner.wanting);
+        if !wanting.is_empty() {
+            while self.state.nulls.with_space() > settings.null_files_min && self.reclaim_null_file()? {}
+        }
+        let has_begun = self.begin_evacuation(&wanting);
+        self.state.cleaner.wanting = wanting;
+        self.state.cleaner.count_again();
+        if has_begun {
+            self.state.cleaner.idle = 0;
+        }
+        Ok(has_begun)
+    }
+
+    /// Copies the first scattered part of a file for which there is room, at most a run, to one place. False if there is
+    /// none, or if the file is being used at this moment.
     fn make_contiguous(&mut self, number: u64, inode: &Inode) -> FsResult<bool> {
         let node: Option<Arc<Node>> = self.open_node(number);
         let mut data = match &node {
@@ -182,58 +226,60 @@ impl<P: Persist> Work<'_, P> {
             },
             None => None,
         };
+        let read;
         let extents = match &data {
-            Some(data) => data.extents.clone(),
-            None => self.extents(inode)?,
+            Some(data) => &data.extents,
+            None => {
+                read = self.extents(inode)?;
+                &read
+            }
         };
-        let Some((page, pages)) = scattered_part(&extents, inode.size.div_ceil(PAGE)) else { return Ok(false) };
-        let order = pages.next_power_of_two().ilog2();
-        let Some(physical) = self.state.physical.take(order) else { return Ok(false) };
-        self.state.pending.taken.push((physical, 1 << order));
-        if pages < 1 << order {
-            self.untake(physical + pages, (1 << order) - pages);
-        }
-        self.copy_pages(&extents, Extent { page, physical, pages });
+        let parts = extents.scattered_parts(inode.size.div_ceil(PAGE));
+        let Some((page, pages, physical)) = self.find_room(extents, parts) else { return Ok(false) };
+        let moved = Extent { page, physical, pages };
+        self.copy_pages(extents, moved);
         let mut inode = *inode;
         let left = self.unmap(&mut inode, page, page + pages)?;
         assert_eq!(left, page, "a run is unmapped in one transaction");
-        self.map(&mut inode, Extent { page, physical, pages })?;
+        self.map(&mut inode, moved)?;
         self.put_inode(number, &inode)?;
         self.commit()?;
         if let Some(data) = &mut data {
             data.extents.remove(page, page + pages);
-            data.extents.insert(Extent { page, physical, pages });
+            data.extents.insert(moved);
         }
         Ok(true)
     }
 
+    /// Takes pages in one piece for the first of these parts for which there are: its first page, its pages, and the
+    /// first physical page.
+    fn find_room(&mut self, extents: &Extents, parts: impl Iterator<Item = (u64, u64)>) -> Option<(u64, u64, u64)> {
+        for (page, pages) in parts {
+            let order = pages.next_power_of_two().ilog2();
+            let emptied = if pages < RUN { self.take_emptied(pages) } else { None };
+            if let Some(physical) = emptied {
+                self.state.pending.taken.push((physical, pages));
+                return Some((page, pages, physical));
+            }
+            if let Some(physical) = self.state.physical.take(order) {
+                self.state.pending.taken.push((physical, 1 << order));
+                if pages < 1 << order {
+                    self.untake(physical + pages, (1 << order) - pages);
+                }
+                return Some((page, pages, physical));
+            }
+            let pieces = extents.pieces(page, page + pages).filter_map(|piece| Some((piece.2?, piece.1)));
+            self.state.cleaner.wanting.note(self.state.plan.pages, pieces);
+        }
+        None
+    }
+
     /// Copies the pages of `to` from where `extents` say that they are.
     pub(super) fn copy_pages(&mut self, extents: &Extents, to: Extent) {
-        let mut bytes = [0; PAGE as usize];
-        for page in to.page..to.page + to.pages {
-            if let Some(from) = extents.find(page) {
-                self.persist.read((from.physical + page - from.page) * PAGE, &mut bytes);
-                self.store_ahead((to.physical + page - to.page) * PAGE, &bytes);
+        for (page, pages, physical) in extents.pieces(to.page, to.page + to.pages) {
+            if let Some(from) = physical {
+                self.copy(from, to.physical + (page - to.page), pages);
             }
         }
     }
-}
-
-/// The first part of a file, within one run of it and without holes, that lies in more than one piece: first page and
-/// pages.
-fn scattered_part(extents: &Extents, pages: u64) -> Option<(u64, u64)> {
-    (0..pages.div_ceil(RUN)).find_map(|run| {
-        let (from, to) = (run * RUN, ((run + 1) * RUN).min(pages));
-        let mut pieces = extents.pieces(from, to);
-        let (first, mut length, Some(physical)) = pieces.next()? else { return None };
-        let mut is_scattered = length == RUN && physical % RUN != 0;
-        for (_, more, physical) in pieces {
-            if physical.is_none() {
-                break;
-            }
-            is_scattered = true;
-            length += more;
-        }
-        is_scattered.then_some((first, length))
-    })
 }

@@ -163,6 +163,44 @@ impl<P: Persist> Work<'_, P> {
         Ok(())
     }
 
+    /// Maps virtual pages from `at` on, which are mapped and lie in one region, to other physical pages. Those that they
+    /// had are free after the transaction. Entries side by side are one store in the log.
+    pub(super) fn remap(&mut self, at: u64, physical: u64, pages: u64) -> FsResult<()> {
+        let region = at / RUN;
+        if let Entry::Run(first) = self.region(region)? {
+            self.split(region, first)?;
+        }
+        let leaf = self.leaf(region)?;
+        for step in 0..pages {
+            let (page, index) = (at + step, (at + step) % RUN);
+            let old = self.leaf_entry(leaf, index, page)?.ok_or(FsError::Damaged(Damage::Entry(page)))?;
+            self.put_leaf_entry(leaf, index, Entry::Page(physical + step));
+            self.state.pending.free(old);
+        }
+        Ok(())
+    }
+
+    /// Copies the leaf of `region` to page `to`, which the transaction has taken, and frees the old one.
+    pub(super) fn move_leaf(&mut self, region: u64, to: u64) -> FsResult<()> {
+        let leaf = self.leaf(region)?;
+        self.copy(leaf, to, 1);
+        self.put_region(region, Entry::Leaf(to));
+        self.state.pending.free(leaf);
+        Ok(())
+    }
+
+    /// Copies physical pages to others, which nobody reads before the transaction is durable.
+    pub(super) fn copy(&mut self, from: u64, to: u64, pages: u64) {
+        let mut bytes = [0; PAGE as usize];
+        for step in 0..pages {
+            self.persist.read((from + step) * PAGE, &mut bytes);
+            self.store_ahead((to + step) * PAGE, &bytes);
+            // A page is looked at when it is written again.
+            let _ = self.state.wear.count(to + step);
+        }
+        self.state.wear.count_total(pages);
+    }
+
     /// Gives the file of `inode` at least `pages` of virtual space. If it has fewer, it moves to a new place.
     pub(crate) fn reserve(&mut self, inode: &mut Inode, pages: u64) -> FsResult<()> {
         if pages <= inode.reserved {

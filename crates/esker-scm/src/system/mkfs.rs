@@ -80,6 +80,7 @@ impl State {
             transaction: Transaction::default(),
             pending: Pending::default(),
             resting: Vec::new(),
+            freed: 0,
             physical: Buddy::new(plan.pages),
             virtual_space: Buddy::new(plan.virtual_pages),
             inode_pages: 0,

@@ -5,6 +5,7 @@ mod cleaner;
 mod compact;
 mod data;
 mod directories;
+mod evacuate;
 mod links;
 mod make;
 mod mapping;
@@ -71,6 +72,8 @@ pub(crate) struct State {
     pending: Pending,
     /// Pages that the last transaction freed.
     resting: Vec<(u64, u64)>,
+    /// Pages that were freed since the mount, some of them several times.
+    freed: u64,
     physical: Buddy,
     virtual_space: Buddy,
     /// Pages of the inode table.

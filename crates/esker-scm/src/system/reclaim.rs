@@ -14,6 +14,9 @@ impl<P: Persist> Work<'_, P> {
             self.release_resting()?;
             return Ok(true);
         }
+        if self.give_evacuation_up() {
+            return Ok(true);
+        }
         Ok(self.reclaim_null_file()? || self.reclaim_behind_ends()?)
     }
 

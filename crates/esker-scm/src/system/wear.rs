@@ -131,10 +131,6 @@ impl<P: Persist> Work<'_, P> {
         self.state.pending.taken.push((to, RUN));
         let moved = Extent { page: start, physical: to, pages: RUN };
         self.copy_pages(&data.extents, moved);
-        for page in to..to + RUN {
-            let _ = self.state.wear.count(page);
-        }
-        self.state.wear.count_total(RUN);
         self.unmap(&mut inode, start, start + RUN)?;
         self.map(&mut inode, moved)?;
         self.put_inode(number, &inode)?;

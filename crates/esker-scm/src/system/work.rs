@@ -25,6 +25,16 @@ pub(super) struct Pending {
     pub(super) grown: Vec<u64>,
 }
 
+impl Pending {
+    /// Frees a physical page.
+    pub(super) fn free(&mut self, page: u64) {
+        match self.freed.last_mut() {
+            Some((start, pages)) if *start + *pages == page => *pages += 1,
+            _ => self.freed.push((page, 1)),
+        }
+    }
+}
+
 /// The state of a pool while a call works on it.
 pub(crate) struct Work<'a, P> {
     pub(crate) persist: &'a P,
@@ -143,6 +153,7 @@ impl<'a, P: Persist> Work<'a, P> {
 impl State {
     fn settle_commit(&mut self) {
         let pending = std::mem::take(&mut self.pending);
+        self.freed += pending.freed.iter().map(|&(_, pages)| pages).sum::<u64>();
         // Pages wait for one more transaction: a crash makes the stores of the last two again, among them some to
         // pages of the mapping table and of directories that were then freed.
         for (start, pages) in std::mem::replace(&mut self.resting, pending.freed) {

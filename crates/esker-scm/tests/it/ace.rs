@@ -190,6 +190,43 @@ fn the_cleaner_survives_a_loss_of_power() {
     println_states("with the cleaner", states);
 }
 
+/// A full pool of files of one page each, of which every second was unlinked, and a file in what they left.
+fn scattered() -> Base {
+    let mut operations = Vec::new();
+    for number in 0..56 {
+        operations.push(Create(format!("/{number}")));
+        operations.push(Write(format!("/{number}"), 0, 4096, number));
+    }
+    operations.extend((0..56).filter(|number| number % 3 == 1).map(|number| Unlink(format!("/{number}"))));
+    operations.extend(vec![Clean { is_full: true }; 4]);
+    operations.push(Create("/large".into()));
+    operations.push(Write("/large".into(), 0, 6 * 4096, 100));
+    Base::after(80, &operations)
+}
+
+/// Blocks are emptied for a scattered file, which then moves there, and power is lost at each fence. The same with
+/// other operations before and after.
+#[test]
+fn evacuations_survive_a_loss_of_power() {
+    let base = scattered();
+    let mut driven = Driven::mount(Recording::new(base.image.clone()), Mode::Data);
+    driven.apply(&Compact).unwrap();
+    assert!(driven.evacuated > 0, "a block was emptied");
+    let bounds =
+        Bounds { states: if is_soak() { 1000 } else { 40 }, check_every: 6, again_every: 25, states_again: 10 };
+    let mut states = 0;
+    for seed in 0..if is_soak() { 100 } else { 4 } {
+        let mut operations = vec![Write("/0".into(), 100, 3000, 200), Write("/large".into(), 5000, 9000, 201), Compact];
+        if seed > 0 {
+            operations.extend(random_sequence(&base, 4, 2000 + seed));
+            operations.push(Compact);
+        }
+        states += enumerate(&base, &operations, modes(seed as usize), bounds, seed)
+            .unwrap_or_else(|error| panic!("seed {seed}, {operations:?}: {error}"));
+    }
+    println_states("evacuations", states);
+}
+
 #[expect(clippy::print_stderr, reason = "how much was tried is part of the result")]
 fn println_states(what: &str, states: usize) {
     eprintln!("{what}: {states} states recovered");

@@ -2,8 +2,8 @@
 
 use crate::operation::{Operation, pattern};
 use esker_scm::{
-    Allocate, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Handle, Kind, Mode, Moment, NewFile,
-    Persist, ROOT, Recording, RenameFlags, SetXattr, mkfs,
+    Allocate, Caller, Changes, Cleaned, CleanerSettings, FileSystem, FsError, FsResult, Handle, Kind, Mode, Moment,
+    NewFile, Persist, ROOT, Recording, RenameFlags, SetXattr, mkfs,
 };
 use std::collections::BTreeMap;
 
@@ -12,6 +12,8 @@ pub(crate) struct Driven<P> {
     pub(crate) system: FileSystem<P>,
     held: BTreeMap<usize, Handle>,
     now: i64,
+    /// Pages that evacuations moved.
+    pub(crate) evacuated: u64,
 }
 
 /// The bytes of a new pool of `pages`.
@@ -31,7 +33,7 @@ pub(crate) fn find<P: Persist>(system: &FileSystem<P>, path: &str) -> FsResult<u
 
 impl<P: Persist> Driven<P> {
     pub(crate) fn mount(persist: P, mode: Mode) -> Driven<P> {
-        Driven { system: FileSystem::mount(persist, mode).unwrap(), held: BTreeMap::new(), now: 1000 }
+        Driven { system: FileSystem::mount(persist, mode).unwrap(), held: BTreeMap::new(), now: 1000, evacuated: 0 }
     }
 
     fn parent<'a>(&self, path: &'a str) -> FsResult<(u64, &'a [u8])> {
@@ -101,6 +103,7 @@ impl<P: Persist> Driven<P> {
                 self.system.set_attributes(caller, find(&self.system, path)?, &changes).map(drop)
             }
             Clean { is_full } => self.clean(*is_full),
+            Compact => self.compact(),
             Hold(path, number) => self.hold(path, *number),
             Release(number) => {
                 let handle = self.held.remove(number).ok_or(FsError::NotFound)?;
@@ -123,6 +126,19 @@ impl<P: Persist> Driven<P> {
                 // It makes null files of the last pages.
                 Err(FsError::NoSpace) => break,
                 Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn compact(&mut self) -> FsResult<()> {
+        let settings = CleanerSettings { free_percent: 0, null_files_max: 0, null_files_min: 0, cold_after_seconds: 0 };
+        let mut steps = 0;
+        while !self.system.is_clean()? {
+            steps += 1;
+            assert!(steps < 2000, "the cleaner comes to an end");
+            if let Some(Cleaned::Evacuated(pages)) = self.system.clean(&settings, Moment(self.now))? {
+                self.evacuated += pages;
             }
         }
         Ok(())

@@ -247,7 +247,7 @@ impl Model {
                 self.things.get_mut(&id).expect("a thing").permissions = *permissions;
             }
             Sync(path) => drop(self.find(path)?),
-            Clean { .. } => {}
+            Clean { .. } | Compact => {}
             Hold(path, number) => {
                 let id = self.find(path)?;
                 self.file_of(id)?;

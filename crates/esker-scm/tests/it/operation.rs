@@ -37,6 +37,8 @@ pub(crate) enum Operation {
     Clean {
         is_full: bool,
     },
+    /// The cleaner works until it has nothing to do: blocks are emptied for files that are scattered.
+    Compact,
 }
 
 /// Bytes that a write with this seed stores: never zero, so that a hole shows.
@@ -102,6 +104,7 @@ pub(crate) fn random(rng: &mut Rng, number: u64, known: &[String]) -> Operation 
         },
         28 => Fifo(path(rng)),
         29 => Sync(path(rng)),
+        30 if rng.below(2) == 0 => Compact,
         _ => Clean { is_full: rng.below(2) == 0 },
     }
 }
