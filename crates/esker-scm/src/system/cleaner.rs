@@ -203,10 +203,14 @@ impl<P: Persist> Work<'_, P> {
             return Ok(false);
         }
         let wanting = std::mem::take(&mut self.state.cleaner.wanting);
+        let mut has_begun = false;
         if !wanting.is_empty() {
-            while self.state.nulls.with_space() > settings.null_files_min && self.reclaim_null_file()? {}
+            while self.state.nulls.with_space() > settings.null_files_min && self.reclaim_null_file()? {
+                has_begun = true;
+            }
         }
-        let has_begun = self.begin_evacuation(&wanting);
+        // With what null files gave, all files are to be looked at again.
+        has_begun = has_begun || self.begin_evacuation(&wanting);
         self.state.cleaner.wanting = wanting;
         self.state.cleaner.count_again();
         if has_begun {

@@ -145,7 +145,7 @@ impl<P: Persist> Work<'_, P> {
         {
             let evacuations = &mut self.state.cleaner.evacuations;
             evacuations.failed[last.order] += 1;
-            if evacuations.failed[last.order] % ATTEMPTS == 0 {
+            if evacuations.failed[last.order].is_multiple_of(ATTEMPTS) {
                 evacuations.given_up[last.order] = Some(freed);
             }
         }

@@ -186,15 +186,9 @@ impl<P: Persist> Work<'_, P> {
 
     /// Copies a page of a file to another physical page, and maps that one instead.
     fn move_page(&mut self, moved: &Move) -> FsResult<()> {
-        let mut bytes = [0; PAGE as usize];
-        self.persist.read(moved.from * PAGE, &mut bytes);
-        self.store_ahead(moved.to * PAGE, &bytes);
-        self.state.wear.count(moved.to);
-        self.state.wear.count_total(1);
-        let mut inode = self.inode(moved.number)?;
-        self.unmap(&mut inode, moved.page, moved.page + 1)?;
-        self.map(&mut inode, Extent { page: moved.page, physical: moved.to, pages: 1 })?;
-        self.put_inode(moved.number, &inode)
+        self.copy(moved.from, moved.to, 1);
+        let inode = self.inode(moved.number)?;
+        self.remap(inode.start + moved.page, moved.to, 1)
     }
 
     /// Files that are not open and were seldom written make room for worn pages, too: one page of one of them moves to

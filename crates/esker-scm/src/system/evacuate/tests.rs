@@ -103,7 +103,7 @@ fn files_of_an_old_pool_come_to_lie_in_one_piece() {
         let busy = open[0].node.data.read().unwrap();
         let mut copied = clean(&system);
         drop(busy);
-        system.look(|work| Ok(work.state.cleaner.begin_again())).unwrap();
+        system.state.lock().unwrap().cleaner.begin_again();
         copied += clean(&system);
         let after = scattered(&system, &files);
         // With few pages free there is no room for the largest blocks, and the largest parts stay as they are.
