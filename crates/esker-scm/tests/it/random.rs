@@ -27,8 +27,8 @@ fn same_as_model(seed: u64, pages: u64, operations: u64, mode: Mode) {
             Err(FsError::NoSpace | FsError::NoVirtualSpace) => {
                 assert!(pages < 1000, "{place} in a large pool");
                 match &operation {
-                    // Some of it may have been written.
-                    Operation::Write(path, ..) | Operation::Append(path, ..) => {
+                    // Some of it may have been written, or zeroed.
+                    Operation::Write(path, ..) | Operation::Append(path, ..) | Operation::ZeroRange(path, ..) => {
                         let empty = Operation::Truncate(path.clone(), 0);
                         driven.apply(&empty).unwrap_or_else(|error| panic!("{place}: {error} when it is emptied"));
                         model.apply(&empty).unwrap();
