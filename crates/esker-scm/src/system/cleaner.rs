@@ -137,7 +137,7 @@ impl<P: Persist> Work<'_, P> {
         }
         if self.state.cleaner.evacuations.is_under_way() {
             self.state.cleaner.begin_again();
-            return self.evacuate().map(Some);
+            return self.evacuate().map(|pages| Some(Cleaned::Evacuated(pages)));
         }
         match self.make_one_contiguous()? {
             None if self.has_begun_evacuation(settings)? => Ok(Some(Cleaned::Evacuated(0))),
@@ -219,7 +219,8 @@ impl<P: Persist> Work<'_, P> {
         Ok(has_begun)
     }
 
-    /// Copies the first scattered part of a file for which there is room, at most a run, to one place. False if there is
+    /// Copies the first scattered part of a file for which there is room, at most a run, to one place. False if there
+    /// is
     /// none, or if the file is being used at this moment.
     fn make_contiguous(&mut self, number: u64, inode: &Inode) -> FsResult<bool> {
         let node: Option<Arc<Node>> = self.open_node(number);

@@ -7,11 +7,11 @@
 //!
 //! Pages of scattered parts would have to move anyway, so blocks that have many of those and few others are cheap. Data
 //! that were in one piece may be scattered in the holes. So an evacuation pays only if it leaves fewer pages in
-//! scattered parts, by at least a quarter of what it copied. After four that did not, blocks of that size are left alone
+//! scattered parts, by at least a quarter of what it copied. After four that did not, blocks of that size are left
+//! alone
 //! until calls have freed a part of the pool. All evacuations of a quiet pool together copy at most four times the
 //! pages of its scattered parts, and four times for each size a sixteenth of the pool or one block.
 
-use super::cleaner::Cleaned;
 use super::nodes::Node;
 use super::work::Work;
 use crate::error::FsResult;
@@ -194,9 +194,9 @@ impl<P: Persist> Work<'_, P> {
 
     /// Empties a part of the blocks: what one leaf of the mapping table has there. When all leaves were looked at, the
     /// blocks are free for everybody.
-    pub(super) fn evacuate(&mut self) -> FsResult<Cleaned> {
+    pub(super) fn evacuate(&mut self) -> FsResult<u64> {
         let Some(next) = self.state.cleaner.evacuations.now.as_ref().map(|now| now.next) else {
-            return Ok(Cleaned::Evacuated(0));
+            return Ok(0);
         };
         let opened = self.opened_files()?;
         let (mut leaves, mut copied) = (0, 0);
@@ -226,7 +226,7 @@ impl<P: Persist> Work<'_, P> {
                 }
             }
         }
-        Ok(Cleaned::Evacuated(copied))
+        Ok(copied)
     }
 
     /// Ends an evacuation: what is free is free for everybody. False if there is none.
@@ -322,7 +322,8 @@ impl<P: Persist> Work<'_, P> {
         Ok(moved)
     }
 
-    /// Takes up to `pages` pages of a hole: the first and how many. Blocks as large as those that are being emptied stay
+    /// Takes up to `pages` pages of a hole: the first and how many. Blocks as large as those that are being emptied
+    /// stay
     /// whole; without holes, the evacuation ends.
     fn take_of_hole(&mut self, pages: u64) -> Option<(u64, u64)> {
         let order = self.state.cleaner.evacuations.now.as_ref()?.order as u32;

@@ -163,7 +163,8 @@ impl<P: Persist> Work<'_, P> {
         Ok(())
     }
 
-    /// Maps virtual pages from `at` on, which are mapped and lie in one region, to other physical pages. Those that they
+    /// Maps virtual pages from `at` on, which are mapped and lie in one region, to other physical pages. Those that
+    /// they
     /// had are free after the transaction. Entries side by side are one store in the log.
     pub(super) fn remap(&mut self, at: u64, physical: u64, pages: u64) -> FsResult<()> {
         let region = at / RUN;

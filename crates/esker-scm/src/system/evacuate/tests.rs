@@ -6,7 +6,7 @@ use crate::check::check;
 use crate::log::Mode;
 use crate::moment::Moment;
 use crate::persist::Recording;
-use crate::system::{Caller, CleanerSettings, Handle};
+use crate::system::{Caller, Cleaned, CleanerSettings, Handle};
 use esker_core::Rng;
 
 fn caller() -> Caller<'static> {
