@@ -528,6 +528,8 @@ pub(crate) enum SchemaOf {
     Cache,
     /// Results of `esker validate`
     Validation,
+    /// Results of `esker fs bench`
+    FsBench,
 }
 
 #[cfg(test)]

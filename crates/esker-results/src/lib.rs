@@ -5,6 +5,7 @@
 pub mod cache;
 mod counters;
 mod device;
+pub mod fs_bench;
 mod parse;
 mod placement_map;
 pub mod profile;

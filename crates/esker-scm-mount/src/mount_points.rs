@@ -56,12 +56,13 @@ pub enum UnmountError {
 }
 
 impl MountPoint {
-    /// All mounted pools that this process can see, the latest last.
+    /// All mounted pools that this thread can see, the latest last.
     ///
     /// # Errors
     /// `/proc` is not there.
     pub fn all() -> io::Result<Vec<MountPoint>> {
-        let text = std::fs::read("/proc/self/mountinfo")?;
+        // Of this thread: it may have mounts of its own.
+        let text = std::fs::read("/proc/thread-self/mountinfo")?;
         Ok(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
     }
 

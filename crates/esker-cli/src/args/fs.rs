@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use esker_core::Bytes;
 
+use super::JsonArguments;
 use crate::values;
 
 /// The commands of `esker fs`.
@@ -141,7 +142,10 @@ pub(crate) enum FsWork {
         esker fs bench . /dev/shm --work transfer --file 16MiB --runs 1\n  \
         esker fs bench --library /dev/shm --work postmark --files 500 --transactions 5000 --pool 256MiB\n\
         \n\
-        Places take turns, and medians are printed. What is made is removed again.")]
+        esker fs bench --peers --work transfer --record 4KiB --file 1MiB --runs 1 --pool 64MiB --json\n\
+        \n\
+        Places take turns, and medians are printed. What is made is removed again.\n\
+        IOzone's write is the first write here, its rewrite the write in order.")]
 pub(crate) struct FsBenchArguments {
     /// Folders to work in, through system calls: a mounted pool, tmpfs, any file system
     #[arg(value_name = "FOLDER")]
@@ -149,6 +153,9 @@ pub(crate) struct FsBenchArguments {
     /// Also work in a pool that is made in this folder, through the library
     #[arg(long, value_name = "FOLDER")]
     pub(crate) library: Vec<PathBuf>,
+    /// Also mount tmpfs with and without huge pages, ramfs, ext2, ext4 and SCMFS, for this command alone; as root
+    #[arg(long)]
+    pub(crate) peers: bool,
     /// How much the library makes durable when a call returns
     #[arg(long, value_enum, ignore_case = true, default_value_t = FsMode::Metadata)]
     pub(crate) mode: FsMode,
@@ -160,8 +167,9 @@ pub(crate) struct FsBenchArguments {
         default_value = "4KiB,64KiB,1MiB")]
     pub(crate) record: Vec<Bytes>,
     /// The file of each thread in transfers
-    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "128MiB")]
-    pub(crate) file: Bytes,
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = values::size,
+        default_value = "128MiB")]
+    pub(crate) file: Vec<Bytes>,
     /// Threads of transfers
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = values::threads, default_value = "1")]
     pub(crate) threads: Vec<NonZeroUsize>,
@@ -177,7 +185,10 @@ pub(crate) struct FsBenchArguments {
     /// How often each is run
     #[arg(long, value_name = "COUNT", value_parser = values::at_least_one::<u32>, default_value = "3")]
     pub(crate) runs: u32,
-    /// The pool that is made for --library
+    /// The pool that is made for --library, and each file system of --peers
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "2GiB")]
     pub(crate) pool: Bytes,
+    /// Where to write the result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
 }

@@ -14,6 +14,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaOf::Plan => schemars::schema_for!(esker_results::study::plan::PlanReport),
         SchemaOf::Cache => schemars::schema_for!(esker_results::cache::CacheResults),
         SchemaOf::Validation => schemars::schema_for!(esker_results::validation::ValidationResults),
+        SchemaOf::FsBench => schemars::schema_for!(esker_results::fs_bench::FsBenchResults),
         SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),
     };
     output::print_json(&schema)?;

@@ -144,7 +144,7 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
 }
 
 /// A word as a shell reads it.
-pub(super) fn quote(word: &str) -> String {
+pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./%+=:,@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_string()

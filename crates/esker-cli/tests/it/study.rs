@@ -113,6 +113,7 @@ fn the_published_schemas_are_current() {
         ("trace", "trace-1"),
         ("cache", "cache-1"),
         ("validation", "validation-1"),
+        ("fs-bench", "fs-bench-1"),
     ];
     for (of, file) in all.map(|(of, name)| (of, format!("{name}.json"))) {
         let path = format!("{}/../../docs/schema/{file}", env!("CARGO_MANIFEST_DIR"));

@@ -7,7 +7,7 @@ mod transfer;
 
 pub use postmark::{Postmark, PostmarkRates, postmark};
 pub use target::{FolderTarget, LibraryTarget, Target, TargetError};
-pub use transfer::{Pattern, Transfer, transfer};
+pub use transfer::{Pattern, Transfer, TransferTimes, transfer};
 
 use esker_core::Nanos;
 

@@ -50,8 +50,10 @@ pub struct PostmarkRates {
     pub unlinking: Nanos,
     /// Bytes read.
     pub bytes_read: u64,
-    /// Bytes written.
+    /// Bytes written, those of the files at the beginning included.
     pub bytes_written: u64,
+    /// Bytes of the files at the beginning.
+    pub bytes_made: u64,
 }
 
 /// A file that there is: its number and size.
@@ -82,7 +84,7 @@ pub fn postmark<T: Target>(target: &T, what: &Postmark, clock: Clock<'_>) -> Res
     let begun = clock();
     (0..what.directories).try_for_each(|directory| target.make_directory(directory))?;
     (0..what.files).try_for_each(|_| run.make())?;
-    let made = clock();
+    let (made, bytes_made) = (clock(), run.bytes_written);
     (0..what.transactions).try_for_each(|_| run.transaction())?;
     let done = clock();
     while !run.mails.is_empty() {
@@ -95,6 +97,7 @@ pub fn postmark<T: Target>(target: &T, what: &Postmark, clock: Clock<'_>) -> Res
         unlinking: clock() - done,
         bytes_read: run.bytes_read,
         bytes_written: run.bytes_written,
+        bytes_made,
     })
 }
 

@@ -23,6 +23,9 @@ pub enum TargetError {
     /// A call of the library failed.
     #[error("the pool: {0}")]
     Library(#[from] FsError),
+    /// Whoever waits for the workload asked for its end.
+    #[error("interrupted")]
+    Stopped,
 }
 
 /// Files and directories by number. A directory has to be made before its files.

@@ -1,5 +1,6 @@
 //! `esker fs`: pools made, looked at, mounted and unmounted.
 
+mod bench;
 mod mounts;
 
 use std::fs;

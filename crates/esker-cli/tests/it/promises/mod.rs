@@ -50,6 +50,9 @@ const MEASURED: &[&str] = &["experiment.toml", "small.toml", "small.csv", "measu
 const MODEL: &[&str] = &["model.json", "runs.csv"];
 const PREDICT: &[&str] = &["model", "predict", "model.json", "small.csv", "--fullness", "50%", "--json=OUT"];
 
+const FS_BENCH: &[&str] =
+    &["fs", "bench", ".", "--work", "transfer", "--record", "4KiB", "--file", "64KiB", "--runs", "1", "--json=OUT"];
+
 const VOLUME: &[&str] = &["small.volume", "small.img"];
 const REPLAY: &[&str] = &[
     "volume",
@@ -119,6 +122,7 @@ const WRITING: &[Writing] = &[
     file("validate --json", &["validate", "experiment.toml", "--measured", "measured", "--json=OUT"], MEASURED),
     file("reproduce --output", &["reproduce", "agrawal/traces", "--traces", "traces", "-o", "OUT"], PAPER),
     file("reproduce --json", &["reproduce", "agrawal/traces", "--traces", "traces", "--json=OUT"], PAPER),
+    file("fs bench --json", FS_BENCH, &[]),
     folder("man FOLDER", &["man", "OUT"], &[], "esker.1"),
     file("volume create VOLUME", &["volume", "create", "OUT", "--device", "a=fresh.img,4MiB"], &[]),
     file("volume copy --to", &["volume", "copy", "small.volume", "--to", "OUT"], VOLUME),
