@@ -47,7 +47,7 @@ fn the_json_has_each_place_each_pattern_and_each_size_and_keeps_its_schema() {
     assert_eq!((&again["places"], &again["command"]), (&found["places"], &found["command"]));
     let text = run(&["."]);
     assert!(
-        text.contains("first write, 4 KiB, 1 thread") && text.contains("write random, 64 KiB, 2 threads"),
+        text.contains("first write, 4KiB, 1 thread") && text.contains("write random, 64KiB, 2 threads"),
         "{text}"
     );
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is left");
