@@ -42,14 +42,6 @@ pub enum BenchError {
     /// It needs a right, a program or a part of the kernel that is not here.
     #[error("{0}")]
     Missing(String),
-    /// Another program failed.
-    #[error("{program}: {said}")]
-    Program {
-        /// Its name.
-        program: &'static str,
-        /// What it said.
-        said: String,
-    },
 }
 
 impl From<TargetError> for BenchError {

@@ -2,24 +2,16 @@
 //! the user's, and beside tmpfs, ramfs, ext2 and ext4, which are mounted for the purpose where nobody else sees them.
 //!
 //! A [`Place`] is where a workload runs, [`measure`] has places take turns, [`with_peers`] mounts the peers.
-//! [`count`] counts misses of caches while something runs, where the machine can. [`fio`] and [`postmark_program`] run
-//! programs of others in a folder.
 
-mod counters;
 mod error;
 mod measure;
-mod memory;
 mod peers;
 mod place;
-mod programs;
 mod stoppable;
 
-pub use counters::{Counted, Event, count};
 pub use error::BenchError;
 pub use esker_scm::bench::{Pattern, Postmark, Transfer};
 pub use esker_scm::{Mode, Moment};
 pub use measure::{Measured, Rates, Work, load_average, measure, perform};
-pub use memory::memory_rate;
 pub use peers::{PeerSettings, Peers, with_peers};
 pub use place::{Place, Way};
-pub use programs::{FioJob, fio, postmark_program};

@@ -85,7 +85,7 @@ fn summary(place: &Place, work: &Work, runs: &[Rates]) -> Measured {
             record_bytes: what.record.0,
             file_bytes: what.records() * what.record.0,
             threads: what.threads as u64,
-            durable: what.is_durable || place.is_durable,
+            durable: what.is_durable,
             first_write_bytes_per_s: rate(0),
             write_bytes_per_s: rate(1),
             read_bytes_per_s: rate(2),
@@ -110,15 +110,11 @@ fn summary(place: &Place, work: &Work, runs: &[Rates]) -> Measured {
 pub fn perform(place: &Place, work: &Work, stop: &AtomicBool) -> Result<Rates, BenchError> {
     let begun = Instant::now();
     let clock = || Nanos(begun.elapsed().as_nanos() as u64);
-    let work = match work {
-        Work::Transfer(what) => Work::Transfer(Transfer { is_durable: what.is_durable || place.is_durable, ..*what }),
-        Work::Postmark(_) => *work,
-    };
     if let Way::Library { mode, pool } = place.way {
         let folder = place.fresh_folder()?;
-        return run(&Stoppable { target: library(folder.path(), mode, pool)?, stop }, &work, &clock);
+        return run(&Stoppable { target: library(folder.path(), mode, pool)?, stop }, work, &clock);
     }
-    place.in_folder(|folder| run(&Stoppable { target: FolderTarget::new(folder.into()), stop }, &work, &clock))
+    place.in_folder(|folder| run(&Stoppable { target: FolderTarget::new(folder.into()), stop }, work, &clock))
 }
 
 fn run<T: Target>(target: &T, work: &Work, clock: Clock<'_>) -> Result<Rates, BenchError> {

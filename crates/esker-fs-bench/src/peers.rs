@@ -193,7 +193,8 @@ mod tests {
                     continue;
                 }
                 for work in [Work::Transfer(transfer), Work::Postmark(postmark)] {
-                    let found = measure(&[place.clone()], &work, 1, &AtomicBool::new(false)).unwrap().remove(0);
+                    let found =
+                        measure(std::slice::from_ref(place), &work, 1, &AtomicBool::new(false)).unwrap().remove(0);
                     match found {
                         Ok(measured) => assert!(measured.medians().iter().all(|rate| *rate > 0.0), "{measured:?}"),
                         // Without /dev/fuse.

@@ -41,14 +41,12 @@ pub struct Place {
     pub folder: PathBuf,
     /// How files are reached.
     pub way: Way,
-    /// Whether each written record of a transfer is made durable before the next one.
-    pub is_durable: bool,
 }
 
 impl Place {
     /// Reaches `folder` in a way; nothing is made durable on purpose.
     pub fn new(name: impl Into<String>, folder: impl Into<PathBuf>, way: Way) -> Self {
-        Self { name: name.into(), folder: folder.into(), way, is_durable: false }
+        Self { name: name.into(), folder: folder.into(), way }
     }
 
     /// The place as results have it.

@@ -8,9 +8,8 @@
 //! Pages of scattered parts would have to move anyway, so blocks that have many of those and few others are cheap. Data
 //! that were in one piece may be scattered in the holes. So an evacuation pays only if it leaves fewer pages in
 //! scattered parts, by at least a quarter of what it copied. After four that did not, blocks of that size are left
-//! alone
-//! until calls have freed a part of the pool. All evacuations of a quiet pool together copy at most four times the
-//! pages of its scattered parts, and four times for each size a sixteenth of the pool or one block.
+//! alone until calls have freed a part of the pool. All evacuations of a quiet pool together copy at most four times
+//! the pages of its scattered parts, and four times for each size a sixteenth of the pool or one block.
 
 use super::nodes::Node;
 use super::work::Work;
@@ -297,12 +296,13 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Moves a piece to holes, in one piece if there is one of its size; how many pages were moved. None are if the
-    /// file is being used at this moment; the evacuation ends if there are no holes.
+    /// file is being used at this moment, or if clients have its pages mapped; the evacuation ends if there are no
+    /// holes.
     fn evacuate_piece(&mut self, piece: Piece, opened: &[Opened]) -> FsResult<u64> {
         let opened = piece.opened.map(|index| &opened[index]);
         let mut data = match opened.map(|opened| opened.node.data.try_write()) {
-            Some(Ok(data)) => Some(data),
-            Some(Err(_)) => return Ok(0),
+            Some(Ok(data)) if !data.is_shared() => Some(data),
+            Some(_) => return Ok(0),
             None => None,
         };
         let mut moved = 0;
@@ -323,8 +323,7 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Takes up to `pages` pages of a hole: the first and how many. Blocks as large as those that are being emptied
-    /// stay
-    /// whole; without holes, the evacuation ends.
+    /// stay whole; without holes, the evacuation ends.
     fn take_of_hole(&mut self, pages: u64) -> Option<(u64, u64)> {
         let order = self.state.cleaner.evacuations.now.as_ref()?.order as u32;
         let wanted = pages.next_power_of_two().ilog2();

@@ -11,5 +11,6 @@ mod model;
 mod operation;
 mod permissions;
 mod random;
+mod shared;
 mod threads;
 mod wear;

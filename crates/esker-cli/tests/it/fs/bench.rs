@@ -46,10 +46,7 @@ fn the_json_has_each_place_each_pattern_and_each_size_and_keeps_its_schema() {
         serde_json::from_str(&esker_ok(folder.path(), &again.split(' ').collect::<Vec<_>>()).stdout).unwrap();
     assert_eq!((&again["places"], &again["command"]), (&found["places"], &found["command"]));
     let text = run(&["."]);
-    assert!(
-        text.contains("first write, 4KiB, 1 thread") && text.contains("write random, 64KiB, 2 threads"),
-        "{text}"
-    );
+    assert!(text.contains("first write, 4KiB, 1 thread") && text.contains("write random, 64KiB, 2 threads"), "{text}");
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is left");
 }
 

@@ -1,0 +1,131 @@
+//! Files whose pages clients have mapped: pages stay where they are, and the record says what is so.
+
+use crate::drive::new_pool;
+use esker_scm::{
+    Allocate, Caller, CleanerSettings, FileSystem, Handle, Kind, Mode, Moment, NewFile, PAGE, Persist, ROOT, Recording,
+    SharedRecord, check,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+const CALLER: Caller<'static> = Caller { user: 0, group: 0, groups: &[], now: Moment(1_000) };
+
+#[derive(Debug, Default)]
+struct Record {
+    is_locked: AtomicBool,
+    size: AtomicU64,
+    modified: AtomicI64,
+}
+
+impl SharedRecord for Record {
+    fn lock(&self) {
+        assert!(!self.is_locked.swap(true, Ordering::Relaxed), "locked twice");
+    }
+
+    fn unlock(&self) {
+        assert!(self.is_locked.swap(false, Ordering::Relaxed), "not locked");
+    }
+
+    fn set_size(&self, size: u64) {
+        self.size.store(size, Ordering::Relaxed);
+    }
+
+    fn set_has_set_id(&self, _: bool) {}
+
+    fn take_modified(&self) -> Option<Moment> {
+        Some(self.modified.swap(0, Ordering::Relaxed)).filter(|&moment| moment != 0).map(Moment)
+    }
+
+    fn take_accessed(&self) -> Option<Moment> {
+        None
+    }
+}
+
+fn make(system: &FileSystem<Recording>, name: &str) -> Handle {
+    let made = system.make(&CALLER, ROOT, name.as_bytes(), &NewFile::new(Kind::File, 0o600)).unwrap();
+    system.open(made.number).unwrap()
+}
+
+/// Two files whose pages lie between each other's.
+fn scattered(system: &FileSystem<Recording>) -> (Handle, Handle) {
+    let (a, b) = (make(system, "a"), make(system, "b"));
+    for page in 0..16 {
+        for file in [&a, &b] {
+            system.write(&CALLER, file, 2 * page * PAGE, &[7; PAGE as usize]).unwrap();
+        }
+    }
+    for page in 0..16 {
+        for file in [&b, &a] {
+            system.write(&CALLER, file, (2 * page + 1) * PAGE, &[8; PAGE as usize]).unwrap();
+        }
+    }
+    (a, b)
+}
+
+#[test]
+fn pages_of_a_shared_file_stay_where_they_are() {
+    let pool = Recording::new(new_pool(2048));
+    let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
+    let (shared, other) = scattered(&system);
+    let record = Arc::new(Record::default());
+    system.share(&shared, record.clone()).unwrap();
+    let before = system.stretches(&shared, 0, 64).unwrap();
+    let others = system.stretches(&other, 0, 64).unwrap();
+    assert!(before.len() > 4 && others.len() > 4, "both are scattered");
+    // The cleaner, wear-levelling, holes and a smaller size, each of which moves or frees pages of other files.
+    let settings = CleanerSettings { free_percent: 100, ..CleanerSettings::default() };
+    for _ in 0..2000 {
+        system.clean(&settings, Moment(i64::MAX)).unwrap();
+    }
+    assert_ne!(system.stretches(&other, 0, 64).unwrap(), others, "the cleaner has moved the other file");
+    for _ in 0..3000 {
+        system.write(&CALLER, &shared, 0, &[9; PAGE as usize]).unwrap();
+    }
+    system.allocate(&CALLER, &shared, 2 * PAGE, 4 * PAGE, Allocate::PunchHole).unwrap();
+    system.set_size(&CALLER, &shared, PAGE).unwrap();
+    assert_eq!(record.size.load(Ordering::Relaxed), PAGE);
+    for _ in 0..500 {
+        system.clean(&settings, Moment(i64::MAX)).unwrap();
+    }
+    system.set_size(&CALLER, &shared, 32 * PAGE).unwrap();
+    assert_eq!(system.stretches(&shared, 0, 64).unwrap(), before);
+    let mut bytes = vec![1; 33 * PAGE as usize];
+    assert_eq!(system.read(&CALLER, &shared, 0, &mut bytes).unwrap(), 32 * PAGE as usize);
+    assert!(bytes[..PAGE as usize].iter().all(|&byte| byte == 9));
+    assert!(bytes[PAGE as usize..32 * PAGE as usize].iter().all(|&byte| byte == 0), "what was cut off is zero");
+    system.unshare(&shared).unwrap();
+    for _ in 0..500 {
+        system.clean(&settings, Moment(i64::MAX)).unwrap();
+    }
+    assert_ne!(system.stretches(&shared, 0, 64).unwrap(), before, "it is like others again");
+    system.close(shared).unwrap();
+    system.close(other).unwrap();
+    let pool = system.unmount().unwrap();
+    assert!(check(&pool).unwrap().is_sound());
+}
+
+#[test]
+fn what_clients_write_has_a_time_and_the_size_is_told() {
+    let pool = Recording::new(new_pool(512));
+    let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
+    let file = make(&system, "a");
+    let record = Arc::new(Record::default());
+    system.share(&file, record.clone()).unwrap();
+    system.append(&CALLER, &file, b"12345").unwrap();
+    assert_eq!(record.size.load(Ordering::Relaxed), 5);
+    let place = system.stretches(&file, 0, 1).unwrap()[0];
+    // As a client does it.
+    system.persist().write(place.physical * PAGE, b"abc");
+    record.modified.store(77_000, Ordering::Relaxed);
+    assert_eq!(system.attributes(file.number()).unwrap().modified, Moment(77_000));
+    system.sync(&file).unwrap();
+    system.unshare(&file).unwrap();
+    let mut bytes = [0; 9];
+    assert_eq!(system.read(&CALLER, &file, 0, &mut bytes).unwrap(), 5);
+    assert_eq!(&bytes[..5], b"abc45");
+    let number = file.number();
+    system.close(file).unwrap();
+    let system = FileSystem::mount(system.unmount().unwrap(), Mode::Metadata).unwrap();
+    assert_eq!(system.attributes(number).unwrap().modified, Moment(77_000));
+    assert_eq!(system.set_size(&CALLER, &system.open(number).unwrap(), u64::MAX).unwrap_err().errno(), 27);
+}
