@@ -144,7 +144,7 @@ impl RemoteFile {
             }
             self.note_miss(offset, bytes.len());
         }
-        let (mut done, mut at) = (0, offset);
+        let (mut done, mut at, mut reached) = (0, offset, 0);
         loop {
             let piece = &bytes[done..bytes.len().min(done + WINDOW)];
             let request = Request::Write { handle: self.handle, offset: at };
@@ -155,13 +155,14 @@ impl RemoteFile {
             match written {
                 Outcome::Done((length, end)) => {
                     done += length;
-                    // What follows goes behind it, also where the file was appended to.
-                    at = Some(end);
+                    reached = end;
+                    // What is appended goes to the end each time: others may have appended meanwhile.
+                    at = offset.map(|_| end);
                     if done == bytes.len() || length < piece.len() {
                         return Outcome::Done((done, end));
                     }
                 }
-                _ if done > 0 => return Outcome::Done((done, at.unwrap_or_default())),
+                _ if done > 0 => return Outcome::Done((done, reached)),
                 outcome => return outcome,
             }
         }

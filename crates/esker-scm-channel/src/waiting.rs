@@ -25,7 +25,7 @@ pub(crate) fn look(mut has_come: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Sleeps as long as `word` is `value`, at most so many milliseconds.
+/// Sleeps while `word` is `value`, for at most `milliseconds`.
 pub(crate) fn sleep(word: &AtomicU32, value: u32, milliseconds: u32) {
     let seconds = (milliseconds / 1000).into();
     let timeout = Timespec { tv_sec: seconds, tv_nsec: i64::from(milliseconds % 1000) * 1_000_000 };

@@ -81,7 +81,7 @@ impl Client {
         Ok((!self.server.coherence().is_in_kernel(file.held.handle().number())).then_some(file))
     }
 
-    /// Answers a request that came with so many bytes: the answer, and how many bytes go with it.
+    /// Answers a request that came with `came` bytes in the window: the answer, and how many bytes go back with it.
     fn answer(&mut self, slot: usize, request: &Request<'_>, came: usize) -> (Reply, usize) {
         let answered = match *request {
             Request::Read { handle, offset, length } => return self.read(slot, handle, (offset, length)),

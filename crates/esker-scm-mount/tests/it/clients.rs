@@ -179,3 +179,24 @@ fn requests_of_a_client_that_mean_nothing_are_refused() {
     File::create(ground.path("b")).unwrap().write_all(b"well").unwrap();
     ground.remount();
 }
+
+#[test]
+fn pieces_of_a_long_append_overwrite_nothing_of_others() {
+    let Some(ground) = Ground::new() else { return };
+    let (first, second) = (ground.connect(), ground.connect());
+    drop(open(&first, "a", MAKE));
+    std::thread::scope(|scope| {
+        for (client, byte) in [(&first, 1), (&second, 2)] {
+            scope.spawn(move || {
+                let file = open(client, "a", OFlags::WRONLY);
+                for _ in 0..4 {
+                    let Outcome::Done((length, _)) = file.write(None, &vec![byte; 1 << 20]) else { panic!() };
+                    assert_eq!(length, 1 << 20);
+                }
+            });
+        }
+    });
+    let content = fs::read(ground.path("a")).unwrap();
+    let count = |byte| content.iter().filter(|&&found| found == byte).count();
+    assert_eq!((count(1), count(2)), (4 << 20, 4 << 20));
+}

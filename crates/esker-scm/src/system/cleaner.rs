@@ -43,7 +43,7 @@ pub enum Cleaned {
     MadeNullFiles,
     /// Made a file contiguous, or a part of it.
     Contiguous(u64),
-    /// Moved so many pages out of blocks that are to be free as a whole.
+    /// Moved this many pages out of blocks that are being emptied.
     Evacuated(u64),
     /// Moved a page that is seldom written to one that is worn.
     Rested,
@@ -220,8 +220,7 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Copies the first scattered part of a file for which there is room, at most a run, to one place. False if there
-    /// is
-    /// none, or if the file is being used at this moment.
+    /// is none, or if the file is being used at this moment.
     fn make_contiguous(&mut self, number: u64, inode: &Inode) -> FsResult<bool> {
         let node: Option<Arc<Node>> = self.open_node(number);
         let mut data = match &node {
