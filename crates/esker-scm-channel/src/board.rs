@@ -9,7 +9,7 @@ use esker_scm::{Moment, SharedRecord};
 use rustix::fs::Timespec;
 use rustix::io::Errno;
 use rustix::time::ClockId;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -66,7 +66,7 @@ impl Board {
     ///
     /// # Errors
     /// It is not such memory.
-    pub fn open(file: OwnedFd) -> Result<Board, Errno> {
+    pub fn open(file: BorrowedFd<'_>) -> Result<Board, Errno> {
         let memory = SharedMemory::open(file)?;
         if memory.length() == (RECORDS * RECORD) as u64 { Ok(Board { memory }) } else { Err(Errno::INVAL) }
     }

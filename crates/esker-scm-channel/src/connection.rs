@@ -1,6 +1,7 @@
 //! A client's connection to the owner.
 
 use crate::board::Board;
+use crate::kept::{Kept, Numbers};
 use crate::message::{MESSAGE_MAX, Purpose, REPLY_MAX, Reply, Request};
 use crate::region::{Region, WINDOW};
 use crate::socket::{Granted, connect, receive_file};
@@ -18,13 +19,15 @@ pub struct Gone;
 /// A connection. Many threads may call at the same time.
 #[derive(Debug)]
 pub struct Connection {
+    device: (u32, u32),
     client: u32,
     region: Region,
     board: Option<Arc<Board>>,
-    socket: OwnedFd,
+    socket: Kept,
     /// The pool, as long as pages of it are mapped: who has it keeps others from mounting it. Locked while a file comes
     /// through the socket.
-    pool: Mutex<Weak<OwnedFd>>,
+    pool: Mutex<Weak<Kept>>,
+    numbers: Numbers,
 }
 
 /// Bytes of paths up to which a message is short.
@@ -42,11 +45,17 @@ impl Connection {
     ///
     /// # Errors
     /// It is not there, or refuses.
-    pub fn new(device: (u32, u32)) -> Result<Connection, Errno> {
+    pub fn new(device: (u32, u32), numbers: Numbers) -> Result<Connection, Errno> {
         let (socket, Granted { client, region, board }) = connect(&crate::socket::address(device))?;
-        let region = Region::open(region)?;
-        let board = board.map(Board::open).transpose()?.map(Arc::new);
-        Ok(Connection { client, region, board, socket, pool: Mutex::default() })
+        let socket = Kept::new(&socket, numbers)?;
+        let region = Region::open(region.as_fd())?;
+        let board = board.map(|board| Board::open(board.as_fd())).transpose()?.map(Arc::new);
+        Ok(Connection { device, client, region, board, socket, pool: Mutex::default(), numbers })
+    }
+
+    /// The device that files of the mount say that they are on.
+    pub fn device(&self) -> (u32, u32) {
+        self.device
     }
 
     /// The number that the owner gave this client.
@@ -67,14 +76,17 @@ impl Connection {
         &self,
         (handle, from, to): (u32, u64, u64),
         into: &mut [u8],
-    ) -> Result<(u32, usize, Arc<OwnedFd>), Gone> {
+    ) -> Result<(u32, usize, Arc<Kept>), Gone> {
         let mut known = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = known.upgrade();
         let request = Request::Share { handle, from, to, wants_pool: pool.is_none() };
         let (Reply::Shared { record, stretches }, came) = self.call(&request, &[], into)? else { return Err(Gone) };
         let pool = match pool {
             Some(pool) => pool,
-            None => Arc::new(receive_file(self.socket.as_fd()).map_err(|_| Gone)?),
+            None => {
+                let pool = receive_file(self.socket.as_fd()).map_err(|_| Gone)?;
+                Arc::new(Kept::new(&pool, self.numbers).map_err(|_| Gone)?)
+            }
         };
         *known = Arc::downgrade(&pool);
         Ok((record, came.min(stretches as usize * 24), pool))

@@ -2,11 +2,12 @@
 
 use crate::board::Record;
 use crate::connection::{Connection, Gone};
+use crate::kept::Kept;
 use crate::message::{Reply, Request};
 use crate::region::WINDOW;
 use esker_scm::{Attributes, PAGE, Stretch, View};
 use rustix::io::Errno;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -45,7 +46,7 @@ pub struct RemoteFile {
 struct Mapping {
     view: View,
     record: Record,
-    pool: Arc<OwnedFd>,
+    pool: Arc<Kept>,
 }
 
 impl<T> Outcome<T> {

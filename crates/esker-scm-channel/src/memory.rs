@@ -2,7 +2,7 @@
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub struct SharedMemory {
     base: NonNull<u8>,
     length: usize,
-    file: OwnedFd,
+    /// With who made it.
+    file: Option<OwnedFd>,
 }
 
 // SAFETY: the mapping belongs to this value and lives as long as it does. It is reached by atomics, and by copies
@@ -31,25 +32,29 @@ impl SharedMemory {
         let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&file, length)?;
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Self::open(file)
+        let mut memory = Self::open(file.as_fd())?;
+        memory.file = Some(file);
+        Ok(memory)
     }
 
-    /// Maps what another process has made.
+    /// Maps what another process has made. A child of this process does not get it.
     ///
     /// # Errors
     /// It could be made smaller, or the system refuses.
-    pub fn open(file: OwnedFd) -> Result<SharedMemory, Errno> {
-        if !rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK) {
+    pub fn open(file: BorrowedFd<'_>) -> Result<SharedMemory, Errno> {
+        if !rustix::fs::fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
             return Err(Errno::INVAL);
         }
-        let length = usize::try_from(rustix::fs::fstat(&file)?.st_size).map_err(|_| Errno::INVAL)?;
+        let length = usize::try_from(rustix::fs::fstat(file)?.st_size).map_err(|_| Errno::INVAL)?;
         // SAFETY: a new mapping at an address that the kernel chooses.
         let base = unsafe {
             let access = ProtFlags::READ | ProtFlags::WRITE;
-            rustix::mm::mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &file, 0)?
+            rustix::mm::mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, file, 0)?
         };
-        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        Ok(SharedMemory { base, length, file })
+        let memory = SharedMemory { base: NonNull::new(base.cast()).ok_or(Errno::NOMEM)?, length, file: None };
+        // SAFETY: the mapping was just made, with this length.
+        unsafe { rustix::mm::madvise(base, length, Advice::LinuxDontFork)? };
+        Ok(memory)
     }
 
     /// Its bytes.
@@ -58,8 +63,11 @@ impl SharedMemory {
     }
 
     /// The file behind it, for the other process.
+    ///
+    /// # Panics
+    /// If this process has not made it.
     pub fn file(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.file.as_ref().expect("who made the memory passes it on").as_fd()
     }
 
     #[inline]
@@ -117,15 +125,15 @@ mod tests {
     #[test]
     fn both_sides_see_the_same_and_neither_can_make_it_smaller() {
         let ours = SharedMemory::create("test", 8192).unwrap();
-        let theirs = SharedMemory::open(ours.file().try_clone_to_owned().unwrap()).unwrap();
+        let theirs = SharedMemory::open(ours.file()).unwrap();
         ours.word(4).store(7, Ordering::Relaxed);
         ours.write(4096, b"abc");
         let mut read = [0; 3];
         theirs.read(4096, &mut read);
         assert!(theirs.word(4).load(Ordering::Relaxed) == 7 && &read == b"abc" && theirs.length() == 8192);
-        assert_eq!(rustix::fs::ftruncate(theirs.file(), 0), Err(Errno::PERM));
+        assert_eq!(rustix::fs::ftruncate(ours.file(), 0), Err(Errno::PERM));
         let unsealed = rustix::fs::memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
-        assert_eq!(SharedMemory::open(unsealed).map(drop), Err(Errno::INVAL));
+        assert_eq!(SharedMemory::open(unsealed.as_fd()).map(drop), Err(Errno::INVAL));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::memory::SharedMemory;
 use crate::message::MESSAGE_MAX;
 use crate::waiting::{look, sleep, wake};
 use rustix::io::Errno;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// Calls that a client can make at the same time.
@@ -67,7 +67,7 @@ impl Region {
     ///
     /// # Errors
     /// It is not such memory.
-    pub fn open(file: OwnedFd) -> Result<Region, Errno> {
+    pub fn open(file: BorrowedFd<'_>) -> Result<Region, Errno> {
         let memory = SharedMemory::open(file)?;
         if memory.length() == (SLOTS_AT + SLOTS * SLOT) as u64 { Ok(Region { memory }) } else { Err(Errno::INVAL) }
     }

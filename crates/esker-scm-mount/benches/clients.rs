@@ -3,7 +3,7 @@
 
 use esker_core::Rng;
 use esker_scm::{Caller, FileSystem, Handle, Kind, Mapped, Mode, Moment, NewFile, Persist, ROOT, mkfs};
-use esker_scm_channel::{Connection, Outcome, RemoteFile, Reply, Request};
+use esker_scm_channel::{Connection, Numbers, Outcome, RemoteFile, Reply, Request};
 use esker_scm_mount::Mount;
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -220,7 +220,7 @@ fn pool(path: &Path) -> FileSystem<Mapped> {
 fn connect(mount: (u32, u32)) -> Arc<Connection> {
     loop {
         // It listens once it serves.
-        match Connection::new(mount) {
+        match Connection::new(mount, Numbers::ANY) {
             Ok(connection) => return Arc::new(connection),
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }

@@ -210,6 +210,8 @@ impl Coherence {
         let mut state = self.state();
         if let Some(number) = state.for_locks.remove(&handle) {
             Self::count_opened(state, number);
+            // Pages that the kernel kept from an earlier open file are old.
+            self.forget_pages(number);
         }
     }
 
@@ -218,6 +220,12 @@ impl Coherence {
         if let Some(notifier) = self.notifier.get() {
             // If the kernel does not know it, all is well, too.
             let _ = notifier.inval_inode(INodeNo(number), -1, 0);
+        }
+    }
+
+    fn forget_pages(&self, number: u64) {
+        if let Some(notifier) = self.notifier.get() {
+            let _ = notifier.inval_inode(INodeNo(number), 0, 0);
         }
     }
 

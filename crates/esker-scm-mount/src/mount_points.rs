@@ -1,6 +1,7 @@
 //! Mount points of SCMFS on this machine: found, and unmounted.
 
 use crate::users::{self, User};
+use esker_scm_channel::MountLine;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
@@ -11,9 +12,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// The type of file systems that this crate mounts.
-pub(crate) const TYPE: &str = "fuse.scmfs";
 
 /// A mounted pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +61,12 @@ impl MountPoint {
     pub fn all() -> io::Result<Vec<MountPoint>> {
         // Of this thread: it may have mounts of its own.
         let text = std::fs::read("/proc/thread-self/mountinfo")?;
-        Ok(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
+        Ok(MountLine::all(&text).filter(MountLine::is_scmfs).map(MountPoint::of).collect())
+    }
+
+    fn of(line: MountLine) -> MountPoint {
+        let path = |bytes| PathBuf::from(OsString::from_vec(bytes));
+        MountPoint { pool: path(line.source), directory: path(line.directory), id: line.id, device: line.device }
     }
 
     /// The pool that is mounted at `directory`.
@@ -167,58 +170,5 @@ fn absolute(directory: &Path) -> io::Result<PathBuf> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
         _ => Ok(path),
-    }
-}
-
-/// A line of `/proc/self/mountinfo`, if it is one of ours:
-/// `36 35 0:45 / /mnt rw,nosuid - fuse.scmfs /pool rw,user_id=0`.
-fn parse(line: &[u8]) -> Option<MountPoint> {
-    let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-    let end = fields.iter().position(|field| *field == b"-")?;
-    if *fields.get(end + 1)? != TYPE.as_bytes() {
-        return None;
-    }
-    let text = |index: usize| std::str::from_utf8(fields.get(index)?).ok();
-    let (major, minor) = text(2)?.split_once(':')?;
-    Some(MountPoint {
-        id: text(0)?.parse().ok()?,
-        device: (major.parse().ok()?, minor.parse().ok()?),
-        directory: unescape(fields[4]),
-        pool: unescape(fields.get(end + 2)?),
-    })
-}
-
-/// A path of `mountinfo`, where `\040` is a blank.
-fn unescape(field: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let [first, after @ ..] = rest {
-        let digits = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    OsString::from_vec(bytes).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_mountinfo_are_read() {
-        let line = br"97 22 0:52 / /mnt/a\040b\134c rw,relatime shared:5 - fuse.scmfs /dev/shm/p\011q rw,user_id=0";
-        let expected =
-            MountPoint { pool: "/dev/shm/p\tq".into(), directory: r"/mnt/a b\c".into(), id: 97, device: (0, 52) };
-        assert_eq!(parse(line), Some(expected));
-        assert_eq!(parse(b"22 1 0:21 / /proc rw - proc proc rw"), None);
-        assert_eq!(parse(b""), None);
     }
 }

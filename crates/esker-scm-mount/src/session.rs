@@ -1,10 +1,11 @@
 //! A mount, from its beginning to its end.
 
 use crate::clients::Clients;
-use crate::mount_points::{HELPER, MountPoint, TYPE};
+use crate::mount_points::{HELPER, MountPoint};
 use crate::requests::Requests;
 use crate::server::Server;
 use esker_scm::{FileSystem, FsError, FsResult, Mapped};
+use esker_scm_channel::MOUNT_TYPE;
 use fuser::{Config, MountOption, Session, SessionACL};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl Mount {
         // Once it is mounted, a look at the directory would wait for this process.
         let directory = directory.canonicalize().map_err(bad)?;
         let mut config = Config::default();
-        let (_, subtype) = TYPE.split_once('.').expect("a type of FUSE");
+        let (_, subtype) = MOUNT_TYPE.split_once('.').expect("a type of FUSE");
         config.mount_options = vec![
             MountOption::FSName(pool.to_string_lossy().into_owned()),
             MountOption::CUSTOM(format!("subtype={subtype}")),

@@ -12,7 +12,7 @@ pub(crate) const MEMORY_MAX: u64 = 64 << 20;
 
 #[test]
 fn mutated_traces_are_characterised_or_refused() {
-    let cases = asked_for("ESKER_SOAK_TRACES", 1_000);
+    let cases = asked_for("ESKER_SOAK_TRACES", 200);
     let corpora: Vec<(&FormatEntry, Vec<Vec<u8>>)> =
         FORMATS.iter().map(|format| (format, mutate::corpus(format))).collect();
     let all = cases * corpora.len() as u64;

@@ -52,6 +52,10 @@ impl Server {
     /// better.
     fn walk<'a>(&self, caller: &Caller<'_>, path: &'a [u8]) -> FsResult<Option<Place<'a>>> {
         let path = path.strip_prefix(b"/").unwrap_or(path);
+        // What it ends in may be a link, or has to be a directory.
+        if path.ends_with(b"/") {
+            return Ok(None);
+        }
         let mut parent = ROOT;
         let mut rest = path;
         loop {

@@ -1,7 +1,7 @@
 //! A mounted pool, which is unmounted in the end, whatever happens.
 
 use esker_scm::{Caller, FileSystem, Mapped, Mode, Moment, check, mkfs};
-use esker_scm_channel::Connection;
+use esker_scm_channel::{Connection, Numbers};
 use esker_scm_mount::{Mount, MountPoint};
 use std::fs::File;
 use std::io::{self, Write};
@@ -44,12 +44,12 @@ impl Ground {
         let device = self.mounted.as_ref().expect("it is mounted").0.device();
         // The process of the mount listens once it serves.
         for _ in 0..1000 {
-            if let Ok(connection) = Connection::new(device) {
+            if let Ok(connection) = Connection::new(device, Numbers::ANY) {
                 return Arc::new(connection);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Arc::new(Connection::new(device).unwrap())
+        Arc::new(Connection::new(device, Numbers::ANY).unwrap())
     }
 
     fn pool(&self) -> PathBuf {

@@ -1,0 +1,134 @@
+//! What only the kernel can do.
+
+use super::{c_path, directory, is_placeholder, make, read_all};
+use std::ffi::CString;
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+
+fn wait(child: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: there is room for the status.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert!(waited == child && status == 0, "status {status}");
+}
+
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn forks() {
+    let mut file = make("a");
+    file.write_all(b"0123456789").unwrap();
+    file.seek(SeekFrom::Start(2)).unwrap();
+    // SAFETY: the child makes system calls alone, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let mut three = [0; 3];
+        let is_read = file.read(&mut three).is_ok_and(|read| read == 3) && &three == b"234";
+        // A child has a connection of its own.
+        let own = OpenOptions::new().write(true).create(true).truncate(true).open(directory().join("of child"));
+        let is_own = own.is_ok_and(|mut own| is_placeholder(own.as_raw_fd()) && own.write_all(b"child").is_ok());
+        // SAFETY: the child ends here.
+        unsafe { libc::_exit(if is_read && is_own { 0 } else { 1 }) };
+    }
+    wait(child);
+    let mut two = [0; 2];
+    file.read_exact(&mut two).unwrap();
+    assert_eq!(&two, b"56", "parent and child have one position");
+    assert_eq!(fs::read(directory().join("of child")).unwrap(), b"child");
+    assert!(!is_placeholder(file.as_raw_fd()));
+    assert!(is_placeholder(make("later").as_raw_fd()));
+}
+
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn runs_programs() {
+    let mut output = make("output");
+    output.write_all(b"first\n").unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "echo second; echo third >&2"]);
+    shell.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
+    assert!(shell.status().unwrap().success());
+    output.write_all(b"fourth\n").unwrap();
+    assert_eq!(read_all(&mut output), b"first\nsecond\nthird\nfourth\n");
+    // By `system`, which has no file of its own.
+    let written = c_path("by system").into_string().unwrap();
+    let command = CString::new(format!("cat <&{} >'{written}'", output.as_raw_fd())).unwrap();
+    let mut kept = output.try_clone().unwrap();
+    // SAFETY: the command ends in a zero byte.
+    unsafe {
+        assert_eq!(libc::fcntl(output.as_raw_fd(), libc::F_SETFD, 0), 0);
+        kept.seek(SeekFrom::Start(0)).unwrap();
+        assert_eq!(libc::system(command.as_ptr()), 0);
+    }
+    assert_eq!(fs::read(directory().join("by system")).unwrap(), b"first\nsecond\nthird\nfourth\n");
+    // By exec without fork: what is not closed by it is there for the next program.
+    let mut file = make("by exec");
+    let text = |text: &str| CString::new(text).unwrap();
+    let (shell, option) = (text("/bin/sh"), text("-c"));
+    let script = text(&format!("echo from exec >&{}", file.as_raw_fd()));
+    // SAFETY: the child runs another program; the arguments end in null.
+    unsafe {
+        assert_eq!(libc::fcntl(file.as_raw_fd(), libc::F_SETFD, 0), 0);
+        #[expect(deprecated, reason = "with the library it is a fork, as this shows")]
+        let child = libc::vfork();
+        if child == 0 {
+            let opened = libc::open(c_path("by the child").as_ptr(), libc::O_CREAT | libc::O_WRONLY, 0o644);
+            libc::dup2(opened, 2);
+            let end = std::ptr::null::<libc::c_char>();
+            libc::execl(shell.as_ptr(), shell.as_ptr(), option.as_ptr(), script.as_ptr(), end);
+            libc::_exit(1);
+        }
+        wait(child);
+    }
+    assert_eq!(read_all(&mut file), b"from exec\n");
+    assert!(directory().join("by the child").exists());
+}
+
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn maps() {
+    let file = make("a");
+    file.write_all_at(&[1; 8192], 0).unwrap();
+    let descriptor = file.as_raw_fd();
+    // SAFETY: the mapping has so many bytes, and nobody else uses it.
+    unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let mapped = libc::mmap(std::ptr::null_mut(), 8192, access, libc::MAP_SHARED, descriptor, 0).cast::<u8>();
+        assert_ne!(mapped.cast(), libc::MAP_FAILED);
+        mapped.add(5000).write(7);
+        assert_eq!(libc::msync(mapped.cast(), 8192, libc::MS_SYNC), 0);
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, 5000).unwrap();
+        assert_eq!(byte, [7]);
+        // Another open file of it goes to the kernel, too.
+        let other = OpenOptions::new().write(true).open(directory().join("a")).unwrap();
+        other.write_all_at(&[9], 5001).unwrap();
+        assert_eq!(mapped.add(5001).read_volatile(), 9);
+        libc::munmap(mapped.cast(), 8192);
+    }
+}
+
+unsafe extern "C" {
+    fn dprintf(descriptor: libc::c_int, format: *const libc::c_char, ...) -> libc::c_int;
+}
+
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn prints() {
+    let mut file = make("printed");
+    file.write_all(b"a ").unwrap();
+    // SAFETY: the format asks for what is passed.
+    let printed = unsafe { dprintf(file.as_raw_fd(), c"%d %s %.2f\n".as_ptr(), 7, c"b".as_ptr(), 1.5) };
+    assert!(printed == 9 && read_all(&mut file) == b"a 7 b 1.50\n");
+    let file = make("by a stream");
+    // SAFETY: the stream is closed once.
+    unsafe {
+        let stream = libc::fdopen(libc::dup(file.as_raw_fd()), c"w".as_ptr());
+        libc::fputs(c"text".as_ptr(), stream);
+        libc::fclose(stream);
+    }
+    assert_eq!(fs::read(directory().join("by a stream")).unwrap(), b"text");
+    assert_eq!(fs::read(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap(), b"text");
+}
