@@ -47,8 +47,9 @@ docs: setup ## Reference pages, man pages and API documentation
 	@# With the flags of `make check`, so that neither of the two builds it again.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
-build: ## The program at full speed
+build: ## The program at full speed, and the library of `esker fs run`
 	cargo build --release --locked --quiet --bin esker
+	cargo build --release --locked --quiet --package esker-scm-preload
 
 setup:
 	@scripts/setup.sh build

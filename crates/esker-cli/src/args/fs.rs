@@ -1,5 +1,6 @@
 //! The arguments of `esker fs`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub(crate) enum FsCommand {
     Stat(FsStatArguments),
     /// Say whether a pool is sound, and repair it
     Check(FsCheckArguments),
+    /// Run a program that reaches mounted pools without the kernel
+    Run(FsRunArguments),
     /// Time file systems: transfers and Postmark, in folders and through the library
     Bench(FsBenchArguments),
 }
@@ -125,6 +128,26 @@ pub(crate) struct FsCheckArguments {
     /// Repair what can be repaired
     #[arg(long)]
     pub(crate) repair: bool,
+}
+
+/// Arguments of `esker fs run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker fs run -- sqlite3 /mnt/home/base.sqlite\n  \
+        esker fs run -- sh -c 'sort /mnt/home/a >/mnt/home/b'\n\
+        \n\
+        The program is run as it is, with a library loaded before the C library: calls on files of mounted\n\
+        pools go to the process of the mount in shared memory. What only the kernel can do, such as mapping\n\
+        a file, is done through the mount. Programs without the C library, and set-user-ID programs, go\n\
+        through the mount in all they do.\n\
+        ESKER_SCM_SHIM=off leaves everything to the kernel.")]
+pub(crate) struct FsRunArguments {
+    /// The library [default: libesker_scm_preload.so beside this program, or in ../lib]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: Option<PathBuf>,
+    /// The program, and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// What `esker fs bench` runs.

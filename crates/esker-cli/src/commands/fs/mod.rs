@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod mkfs;
 mod mount;
+mod run;
 mod stat;
 mod unmount;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(command: FsCommand, common: &Common) -> Result<ExitCode, Failu
         FsCommand::Unmount(arguments) => unmount::run(&arguments),
         FsCommand::Stat(arguments) => stat::run(&arguments),
         FsCommand::Check(arguments) => check::run(&arguments),
+        FsCommand::Run(arguments) => run::run(&arguments),
         FsCommand::Bench(arguments) => bench::run(&arguments),
     }
 }

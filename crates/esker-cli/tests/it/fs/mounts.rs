@@ -236,3 +236,26 @@ fn mistakes_are_explained() {
     assert!(!ground.is_mounted());
     assert!(Path::new("/dev/fuse").exists());
 }
+
+#[test]
+fn run_reaches_the_pool_by_the_library() {
+    let missing = esker_in(Path::new("."), &["fs", "run", "--library", "none.so", "--", "true"]);
+    assert!(missing.code == 2 && missing.stderr.contains("none.so") && missing.stderr.contains("make build"));
+    // It is built for the tests of its crate.
+    let library = Path::new(env!("CARGO_BIN_EXE_esker")).parent().unwrap().join("deps/libesker_scm_preload.so");
+    if !may_mount() || !library.exists() {
+        return;
+    }
+    let library = library.to_str().unwrap();
+    let ground = Ground::new();
+    ground.ok(&["mount", "a.pool", "mnt"]);
+    let run = |script: &str| ground.ok(&["run", "--library", library, "--", "sh", "-c", script]);
+    // The shell's own file is a placeholder to the kernel, so nothing of the pool is open there.
+    let found = run("exec 5>mnt/a; echo written >&5; readlink /proc/$$/fd/5; cat mnt/a");
+    assert!(found.ends_with("\nwritten\n"), "{found}");
+    assert_eq!(fs::read(ground.path("mnt/a")).unwrap(), b"written\n");
+    let error = ground.refused(2, &["run", "--library", library, "--", "no-such-program"]);
+    assert!(error.contains("no-such-program"), "{error}");
+    ground.ok(&["unmount", "mnt"]);
+    assert!(ground.ok(&["check", "a.pool"]).ends_with("sound\n"));
+}

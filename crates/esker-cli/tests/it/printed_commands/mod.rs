@@ -68,6 +68,16 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("fs mount home.pool /mnt/home", "fs stat home.pool", "not everybody may mount; the tests of `esker fs` do"),
     ("fs unmount /mnt/home", "fs check home.pool", "nothing is mounted there"),
+    (
+        "fs run -- sqlite3 /mnt/home/base.sqlite",
+        "fs run --library /dev/null -- true",
+        "nothing is mounted there; the tests of the library run it",
+    ),
+    (
+        "fs run -- sh -c 'sort /mnt/home/a >/mnt/home/b'",
+        "fs run --library /dev/null -- true",
+        "nothing is mounted there; the tests of the library run it",
+    ),
     ("unix:/run/home.sock", "unix:home.sock", "that folder belongs to root"),
     ("old=backup/home.volume", "old=db.volume", "it has no such folder"),
     ("--listen :10809", "--listen 127.0.0.1:0", "another program may listen there"),
@@ -108,6 +118,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "it has no such disks",
     ),
     ("esker plan", "esker plan --only micron-5400-pro,toshiba-mg10", "half a minute with all products"),
+    ("--hybrids --caches --plan", "--caches", "two minutes together; each is run alone"),
+    ("kim/ch3.5", "agrawal/traces", "a minute; each item is tested in its crate"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];
 
