@@ -28,8 +28,8 @@ pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
 pub(crate) use fs::{
-    FsBenchArguments, FsCheckArguments, FsCommand, FsMkfsArguments, FsMode, FsMountArguments, FsStatArguments,
-    FsUnmountArguments, FsWork,
+    FsBenchArguments, FsCheckArguments, FsCommand, FsMkfsArguments, FsMode, FsMountArguments, FsRunArguments,
+    FsStatArguments, FsUnmountArguments, FsWork,
 };
 pub(crate) use kinds::KindArguments;
 pub(crate) use model::{EvaluateArguments, ModelCommand, PredictArguments, TrainArguments};
