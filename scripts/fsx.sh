@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Runs fsx, which reads and writes a file in all ways at random and compares, on a mounted pool: scripts/fsx.sh
-# [OPERATIONS [SEED [ESKER]]]. Needs root, and the program:
+# Runs fsx, which reads and writes a file in all ways at random and compares, on a mounted pool, through the kernel
+# (mount) or with the library of `esker fs run` (run): scripts/fsx.sh [OPERATIONS [SEED [ESKER [mount|run]]]]. With the
+# library it maps nothing: a file that was mapped would be the kernel's until it is opened again. Needs root, and the
+# program:
 # cargo install fsx --version 0.3.2 --locked --root target/tools
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,6 +10,8 @@ operations="${1:-100000}"
 seed="${2:-1}"
 esker="$(realpath "${3:-target/release/esker}")"
 tool="$(realpath target/tools/bin/fsx)"
+with="" maps=10
+if [ "${4:-mount}" = run ]; then with="$esker fs run --" maps=0; fi
 folder="$(mktemp -d /dev/shm/fsx.XXXXXX)"
 end() {
     "$esker" fs unmount "$folder/mnt" 2>/dev/null || umount -l "$folder/mnt" 2>/dev/null || true
@@ -17,13 +21,13 @@ trap end EXIT
 mkdir "$folder/mnt"
 "$esker" fs mkfs "$folder/pool" --size 64MiB
 "$esker" fs mount "$folder/pool" "$folder/mnt"
-cat >"$folder/fsx.toml" <<'SETTINGS'
+cat >"$folder/fsx.toml" <<SETTINGS
 [weights]
 close_open = 1
 read = 10
 write = 10
-mapread = 10
-mapwrite = 10
+mapread = $maps
+mapwrite = $maps
 invalidate = 1
 truncate = 1
 fsync = 1
@@ -32,6 +36,6 @@ posix_fallocate = 1
 punch_hole = 1
 copy_file_range = 1
 SETTINGS
-"$tool" -f "$folder/fsx.toml" -N "$operations" -S "$seed" -P "$folder" "$folder/mnt/file"
+$with "$tool" -f "$folder/fsx.toml" -N "$operations" -S "$seed" -P "$folder" "$folder/mnt/file"
 "$esker" fs unmount "$folder/mnt"
 "$esker" fs check "$folder/pool"

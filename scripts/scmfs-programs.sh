@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # Runs programs on a mounted pool, through the kernel or with the library of `esker fs run`:
-# scripts/scmfs-programs.sh mount|run [SECONDS [ESKER]]. PostgreSQL under pgbench is killed and recovers, fsx reads and
-# writes at random, git clones esker's own source and cargo builds a crate of it offline. What is not installed is left
-# out, and named. Needs root.
+# scripts/scmfs-programs.sh mount|run [SECONDS [ESKER]]. PostgreSQL under pgbench is killed and recovers, git
+# clones esker's own source, and cargo builds a crate of it offline. What is not installed is left out, and named.
+# Needs root.
 set -eu
 cd "$(dirname "$0")/.."
 way="${1:?mount or run}"
 seconds="${2:-20}"
 esker="$(realpath "${3:-target/release/esker}")"
 source="$PWD"
-tools="$PWD/target/tools/bin"
 folder="$(mktemp -d /dev/shm/scmfs-programs.XXXXXX)"
 chmod 755 "$folder"
 case "$way" in
@@ -71,15 +70,6 @@ if [ -n "$postgres" ] && command -v setpriv >/dev/null; then
     as_user "$bin/pg_checksums" --check -D db/data | tail -1
 else
     echo "left out: PostgreSQL is not installed"
-fi
-
-if [ -x "$tools/fsx" ]; then
-    for seed in 1 2; do
-        $with "$tools/fsx" -N 100000 -S "$seed" -P "$folder" fsx.file >fsx.log || { tail fsx.log; exit 1; }
-    done
-    echo "fsx: 200,000 operations"
-else
-    echo "left out: fsx is not installed; scripts/fsx.sh says how"
 fi
 
 if command -v git >/dev/null && command -v cargo >/dev/null; then

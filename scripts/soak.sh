@@ -27,13 +27,17 @@ ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --tes
 ESKER_SOAK_KILLS=100 cargo test --locked --quiet -p esker-cli --test it kills::
 # All sequences of one and two operations on SCMFS, and two thousand of ten, that lose power.
 ESKER_SOAK=1 cargo test --release --locked --quiet -p esker-scm --test it -- --nocapture ace::
-# Fifty kills of a mounted pool under SQLite, POSIX tests, and a million random operations of fsx, as root, where FUSE
-# and the tools are at hand (their scripts say how they are installed).
+# Fifty kills of a mounted pool under SQLite, PostgreSQL, git and cargo on the mount and with the library of clients,
+# POSIX tests, and a million random operations of fsx either way, as root, where FUSE and the tools are at hand (their
+# scripts say how they are installed).
 if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ]; then
-    cargo build --release --locked --quiet --bin esker
+    make --silent build
     scripts/scmfs-kills.sh 50
+    scripts/scmfs-programs.sh mount
+    scripts/scmfs-programs.sh run
     if [ -x target/tools/bin/pjdfstest ]; then scripts/pjdfstest.sh; fi
     if [ -x target/tools/bin/fsx ]; then scripts/fsx.sh 1000000 "$seed"; fi
+    if [ -x target/tools/bin/fsx ]; then scripts/fsx.sh 1000000 "$seed" target/release/esker run; fi
 fi
 # That the tests of the engines find faults, one after the other.
 cargo xtask mutants

@@ -22,10 +22,13 @@ pub(crate) struct OpenFile {
     has_record_locks: AtomicBool,
 }
 
-/// Inodes on which the process has record locks by a side file, and that file.
-static RECORD_LOCKS: Mutex<Vec<(u64, RawFd)>> = Mutex::new(Vec::new());
+/// A file of any mount: the device that it is on, and its inode.
+type Identity = ((u32, u32), u64);
 
-fn record_locks() -> MutexGuard<'static, Vec<(u64, RawFd)>> {
+/// Files on which the process has record locks by a side file, and that side file.
+static RECORD_LOCKS: Mutex<Vec<(Identity, RawFd)>> = Mutex::new(Vec::new());
+
+fn record_locks() -> MutexGuard<'static, Vec<(Identity, RawFd)>> {
     RECORD_LOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -153,10 +156,14 @@ impl OpenFile {
         Ok(side)
     }
 
+    fn identity(&self) -> Identity {
+        (self.remote.connection().device(), self.remote.number())
+    }
+
     /// The process has record locks by the side file from now on.
     pub(crate) fn note_record_lock(&self, side: RawFd) {
         if !self.has_record_locks.swap(true, Ordering::AcqRel) {
-            record_locks().push((self.remote.number(), side));
+            record_locks().push((self.identity(), side));
         }
     }
 
@@ -188,10 +195,9 @@ impl OpenFile {
         Ok(())
     }
 
-    /// The program has closed a descriptor of it: the process has no record locks on this inode any more, as POSIX
-    /// says.
+    /// The program has closed a descriptor of it: the process has no record locks on the file any more, as POSIX says.
     pub(crate) fn give_up_record_locks(&self) {
-        for &(_, side) in record_locks().iter().filter(|(number, _)| *number == self.remote.number()) {
+        for &(_, side) in record_locks().iter().filter(|(identity, _)| *identity == self.identity()) {
             let _ = rustix::fs::fcntl_lock(raw::borrow(side), rustix::fs::FlockOperation::NonBlockingUnlock);
         }
     }

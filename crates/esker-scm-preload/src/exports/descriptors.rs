@@ -127,6 +127,15 @@ replace! {
     [closefrom] (first: c_int) -> (), or next {
         close_all(first.max(0).cast_unsigned(), c_uint::MAX, close_kernels);
     }
+    [fclose] (stream: *mut libc::FILE) -> c_int, or next {
+        // The C library closes the descriptor by itself.
+        // SAFETY: the caller vouches for the stream.
+        let descriptor = if stream.is_null() { -1 } else { unsafe { libc::fileno(stream) } };
+        if let Some(Entry { file, .. }) = slots::take(&slots::change(), descriptor) {
+            file.give_up_record_locks();
+        }
+        next()
+    }
     [fdopen] (fd: c_int, mode: *const std::ffi::c_char) -> *mut libc::FILE, or next {
         leaving::leave_descriptor(fd);
         next()
