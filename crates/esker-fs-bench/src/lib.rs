@@ -4,7 +4,9 @@
 //! A [`Place`] is where a workload runs, [`measure`] has places take turns, [`with_peers`] mounts the peers.
 
 mod error;
+mod mapped;
 mod measure;
+mod memory;
 mod peers;
 mod place;
 mod stoppable;
@@ -13,5 +15,6 @@ pub use error::BenchError;
 pub use esker_scm::bench::{Pattern, Postmark, Transfer};
 pub use esker_scm::{Mode, Moment};
 pub use measure::{Measured, Rates, Work, load_average, measure, perform};
+pub use memory::memory_rate;
 pub use peers::{PeerSettings, Peers, with_peers};
 pub use place::{Place, Way};

@@ -3,10 +3,11 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use esker_core::Nanos;
+use esker_core::{Bytes, Nanos};
 use esker_results::fs_bench::{FsPattern, FsPostmarkRates, FsRate, FsTransferRates};
 use esker_scm::bench::{Clock, FolderTarget, Pattern, Postmark, Target, Transfer, postmark, transfer};
 
+use crate::mapped::MappedTarget;
 use crate::place::library;
 use crate::stoppable::Stoppable;
 use crate::{BenchError, Place, Way};
@@ -16,6 +17,8 @@ use crate::{BenchError, Place, Way};
 pub enum Work {
     /// A file for each thread, written and read.
     Transfer(Transfer),
+    /// The same by copies into and out of mappings of the files. It needs a folder.
+    Mapped(Transfer),
     /// Many small files.
     Postmark(Postmark),
 }
@@ -27,7 +30,7 @@ pub type Rates = [f64; 3];
 /// What the runs in a place gave.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// Rates of a transfer.
+    /// Rates of a transfer, by calls or by mappings.
     Transfer(FsTransferRates),
     /// Rates of Postmark.
     Postmark(FsPostmarkRates),
@@ -76,7 +79,7 @@ fn summary(place: &Place, work: &Work, runs: &[Rates]) -> Measured {
     let rate = |which: usize| FsRate::of(runs.iter().map(|rates| rates[which]).collect());
     let name = place.name.clone();
     match work {
-        Work::Transfer(what) => Measured::Transfer(FsTransferRates {
+        Work::Transfer(what) | Work::Mapped(what) => Measured::Transfer(FsTransferRates {
             place: name,
             pattern: match what.pattern {
                 Pattern::Sequential => FsPattern::Sequential,
@@ -85,7 +88,7 @@ fn summary(place: &Place, work: &Work, runs: &[Rates]) -> Measured {
             record_bytes: what.record.0,
             file_bytes: what.records() * what.record.0,
             threads: what.threads as u64,
-            durable: what.is_durable,
+            durable: what.is_durable || place.way == Way::SyncedFolder,
             first_write_bytes_per_s: rate(0),
             write_bytes_per_s: rate(1),
             read_bytes_per_s: rate(2),
@@ -110,17 +113,27 @@ fn summary(place: &Place, work: &Work, runs: &[Rates]) -> Measured {
 pub fn perform(place: &Place, work: &Work, stop: &AtomicBool) -> Result<Rates, BenchError> {
     let begun = Instant::now();
     let clock = || Nanos(begun.elapsed().as_nanos() as u64);
-    if let Way::Library { mode, pool } = place.way {
-        let folder = place.fresh_folder()?;
-        return run(&Stoppable { target: library(folder.path(), mode, pool)?, stop }, work, &clock);
+    let syncs = place.way == Way::SyncedFolder;
+    match (place.way, work) {
+        (Way::Library { .. }, Work::Mapped(_)) => Err(BenchError::Missing("the library maps no files".into())),
+        (Way::Library { mode, pool }, _) => {
+            let folder = place.fresh_folder()?;
+            run(&Stoppable { target: library(folder.path(), mode, pool)?, stop, syncs }, work, &clock)
+        }
+        (_, Work::Mapped(what)) => place.in_folder(|folder| {
+            let target = MappedTarget::new(folder, Bytes(what.records() * what.record.0));
+            run(&Stoppable { target, stop, syncs }, work, &clock)
+        }),
+        _ => place.in_folder(|folder| {
+            run(&Stoppable { target: FolderTarget::new(folder.into()), stop, syncs }, work, &clock)
+        }),
     }
-    place.in_folder(|folder| run(&Stoppable { target: FolderTarget::new(folder.into()), stop }, work, &clock))
 }
 
 fn run<T: Target>(target: &T, work: &Work, clock: Clock<'_>) -> Result<Rates, BenchError> {
     let per_second = |amount: u64, took: Nanos| amount as f64 * 1e9 / took.0.max(1) as f64;
     match work {
-        Work::Transfer(what) => {
+        Work::Transfer(what) | Work::Mapped(what) => {
             let times = transfer(target, what, clock)?;
             Ok([times.first_write, times.write, times.read].map(|took| per_second(what.bytes().0, took)))
         }

@@ -16,6 +16,8 @@ use crate::BenchError;
 pub enum Way {
     /// By system calls, in the folder.
     Folder,
+    /// The same, with an fsync after each write: each record of a transfer, each file of Postmark.
+    SyncedFolder,
     /// Through the library of SCMFS, in a pool that is made in the folder.
     Library {
         /// What is durable when a call returns.
@@ -53,6 +55,7 @@ impl Place {
     pub fn described(&self, unreachable: Option<String>) -> FsBenchPlace {
         let way = match self.way {
             Way::Folder => FsWay::Folder,
+            Way::SyncedFolder => FsWay::SyncedFolder,
             Way::Library { .. } => FsWay::Library,
             Way::Mount { .. } => FsWay::Mount,
         };
@@ -72,7 +75,7 @@ impl Place {
     pub fn in_folder<T>(&self, work: impl FnOnce(&Path) -> Result<T, BenchError>) -> Result<T, BenchError> {
         let folder = self.fresh_folder()?;
         match self.way {
-            Way::Folder => work(folder.path()),
+            Way::Folder | Way::SyncedFolder => work(folder.path()),
             Way::Library { .. } => Err(BenchError::Missing("the library makes no folder".into())),
             Way::Mount { mode, pool } => {
                 let mounted = Served::new(folder.path(), mode, pool)?;

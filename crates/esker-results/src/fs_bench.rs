@@ -50,6 +50,8 @@ pub struct FsBenchPlace {
 pub enum FsWay {
     /// By system calls, in a folder.
     Folder,
+    /// The same, with an fsync after each write.
+    SyncedFolder,
     /// By calls of the library, in a pool of SCMFS.
     Library,
     /// By system calls, in a pool of SCMFS that is mounted by FUSE.

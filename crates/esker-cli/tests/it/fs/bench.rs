@@ -66,6 +66,7 @@ fn every_peer_is_listed_measured_or_not() {
         "ramfs",
         "ext2",
         "ext4",
+        "ext4 with fsync",
     ];
     assert_eq!(names, expected);
     for place in places {
