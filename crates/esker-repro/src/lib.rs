@@ -33,6 +33,19 @@ pub struct Item {
     pub run: fn(&Item, &Context<'_>) -> Result<ItemOutcome, ReproduceError>,
 }
 
+/// A claim before any run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedClaim {
+    /// What is claimed, with its unit.
+    pub claim: String,
+    /// The published value, if the paper has one.
+    pub published: Option<f64>,
+    /// The limit in words: "at least 1.25", or "unreachable". Absent if the value is only shown.
+    pub limit: Option<String>,
+    /// Why the limit is what it is, or why the claim cannot be judged.
+    pub reason: String,
+}
+
 /// The results of an item.
 #[derive(Clone, Debug, Default)]
 pub struct ItemOutcome {
@@ -186,6 +199,17 @@ pub fn select(patterns: &[String]) -> Result<Vec<&'static Item>, ReproduceError>
 }
 
 impl Item {
+    /// Returns true if it measures file systems on this machine instead of simulating. The figures then differ between
+    /// machines and runs.
+    pub fn is_measured_here(&self) -> bool {
+        self.stated_claims().is_some()
+    }
+
+    /// The claims of an item that measures this machine, as they are stated before it runs; `None` of a simulated item.
+    pub fn stated_claims(&self) -> Option<Vec<StatedClaim>> {
+        items::stated(self)
+    }
+
     fn paper(&self) -> &'static str {
         self.name.split('/').next().expect("splitting gives at least one part")
     }

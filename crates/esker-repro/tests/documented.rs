@@ -1,11 +1,13 @@
 //! The tables in docs/reproduction.md between `<!-- measured: ITEM -->` and `<!-- end -->` are those of the runs. Items
-//! that take minutes are compared with `ESKER_SOAK=2` alone. `ESKER_UPDATE_DOCS=1` writes the tables instead.
+//! that take minutes are compared with `ESKER_SOAK=2` alone. Those of items that measure this machine, between `<!--
+//! claims: ITEM -->` and `<!-- end -->`, have what is claimed and no figures; nothing is run for them.
+//! `ESKER_UPDATE_DOCS=1` writes the tables instead.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use esker_core::words::published;
-use esker_repro::{Claim, Context, select};
+use esker_repro::{Claim, Context, ITEMS, StatedClaim, select};
 
 /// Items that take minutes of processor time.
 const SLOW: [&str; 5] = ["xia/figure-23", "xia/figure-24", "xia/figure-25", "xia/figure-26", "xia/little-cleaning"];
@@ -29,24 +31,49 @@ fn table(item: &str) -> String {
     format!("| claim | published | measured | tolerance | verdict |\n|---|---|---|---|---|\n{rows}")
 }
 
+/// What `item` claims before it runs.
+fn stated(item: &str) -> String {
+    let [found] = select(&[item.to_string()]).unwrap()[..] else { panic!("`{item}` is one item") };
+    let claims = found.stated_claims().unwrap_or_else(|| panic!("`{item}` is simulated"));
+    let row = |claim: &StatedClaim| {
+        let published = claim.published.map_or("-".to_string(), published);
+        let limit = claim.limit.as_deref().unwrap_or("-");
+        format!("| {} | {published} | {limit} | {} |\n", claim.claim, claim.reason)
+    };
+    // What is only shown, and has no published value, needs no row.
+    let judged = claims.iter().filter(|claim| claim.limit.is_some() || claim.published.is_some());
+    let rows: String = judged.map(row).collect();
+    format!("| claim | published | limit | why |\n|---|---|---|---|\n{rows}")
+}
+
+/// `text` with the tables of `kind` made again by `table`, which may leave one as it is.
+fn renewed(text: &str, kind: &str, table: impl Fn(&str, &str) -> String) -> (String, usize) {
+    let update = std::env::var_os("ESKER_UPDATE_DOCS").is_some();
+    let (mut rest, mut written, mut compared) = (text, String::new(), 0);
+    let mark = format!("<!-- {kind}: ");
+    while let Some((before, after)) = rest.split_once(&mark) {
+        let (item, after) = after.split_once(" -->\n").expect("the item is named");
+        let (had, after) = after.split_once("<!-- end -->").expect("the table ends");
+        let table = table(item, had);
+        written += &format!("{before}{mark}{item} -->\n{table}<!-- end -->");
+        assert!(update || had == table, "docs/reproduction.md has another table of {item}:\n{table}");
+        compared += 1;
+        rest = after;
+    }
+    (written + rest, compared)
+}
+
 #[test]
 fn the_documented_tables_are_those_of_the_runs() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
     let text = std::fs::read_to_string(&path).unwrap();
-    let update = std::env::var_os("ESKER_UPDATE_DOCS").is_some();
     let soak = std::env::var("ESKER_SOAK").is_ok_and(|soak| soak != "1");
-    let (mut rest, mut written, mut compared) = (&text[..], String::new(), 0);
-    while let Some((before, after)) = rest.split_once("<!-- measured: ") {
-        let (item, after) = after.split_once(" -->\n").expect("the item is named");
-        let (had, after) = after.split_once("<!-- end -->").expect("the table ends");
-        let table = if soak || !SLOW.contains(&item) { table(item) } else { had.to_string() };
-        written += &format!("{before}<!-- measured: {item} -->\n{table}<!-- end -->");
-        assert!(update || had == table, "docs/reproduction.md has other figures of {item} than its run:\n{table}");
-        compared += 1;
-        rest = after;
-    }
-    assert!(compared >= 4, "there are tables");
-    if update {
-        std::fs::write(path, written + rest).unwrap();
+    let run = |item: &str, had: &str| if soak || !SLOW.contains(&item) { table(item) } else { had.to_string() };
+    let (written, of_runs) = renewed(&text, "measured", run);
+    let (written, of_claims) = renewed(&written, "claims", |item, _| stated(item));
+    let measured_here = ITEMS.iter().filter(|item| item.is_measured_here()).count();
+    assert!(of_runs >= 4 && of_claims == measured_here, "there are tables");
+    if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
+        std::fs::write(path, written).unwrap();
     }
 }

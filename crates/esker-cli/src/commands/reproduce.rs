@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_repro::{Claim, ClaimVerdict, Context, Item, ItemOutcome, ReproduceError, Tally};
+use esker_repro::{Claim, ClaimVerdict, Context, Curve, Figure, Item, ItemOutcome, ReproduceError, Scale, Tally};
 use esker_results::reproduction::{ReproducedItem, Reproduction};
 
 use crate::args::{Common, ReproduceArguments};
@@ -21,6 +21,10 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json, &json::CLAIMS)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
+    if items.iter().any(|item| item.is_measured_here()) {
+        // File systems are taken away again first.
+        cancel::ends_by_itself(|| ());
+    }
     let mut found = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let place = format!("{} ({} of {})", item.name, index + 1, items.len());
@@ -34,7 +38,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
         Some(json) => json.write_json(&claims)?,
         None if page_is_printed => {}
         None => {
-            let items: String = found.iter().map(|(item, outcome)| render(item, &outcome.claims)).collect();
+            let items: String = found.iter().map(|(item, outcome)| render(item, outcome)).collect();
             output::print(&(items + &summary(&found)))?;
         }
     }
@@ -120,7 +124,7 @@ fn summary(found: &[(&Item, ItemOutcome)]) -> String {
     if wrong.is_empty() { tallies } else { format!("{wrong}\n{tallies}") }
 }
 
-fn render(item: &Item, claims: &[Claim]) -> String {
+fn render(item: &Item, ItemOutcome { claims, figures }: &ItemOutcome) -> String {
     let mut table = Table::new(&["claim", "published", "measured", "ratio", "tolerance", "verdict"]);
     for claim in claims {
         let number = |value: Option<f64>| value.map_or("-".to_string(), words::published);
@@ -134,8 +138,54 @@ fn render(item: &Item, claims: &[Claim]) -> String {
         ]);
     }
     let mut text = format!("{}: {}\n({})\n\n{}\n", item.name, item.title, item.source, table.render());
+    if item.is_measured_here() {
+        // No document has these figures.
+        figures.iter().for_each(|figure| text += &values(figure));
+    }
     for claim in claims {
         text += &format!("- {}: {}\n", claim.claim, claim.reason);
     }
     text + "\n"
+}
+
+/// The curves of a figure as a table, a row for each x.
+fn values(figure: &Figure) -> String {
+    let mut rows: Vec<f64> = figure.curves.iter().flat_map(|curve| &curve.points).map(|(x, _)| *x).collect();
+    rows.sort_by(f64::total_cmp);
+    rows.dedup();
+    let headers = std::iter::once(figure.x.label.as_str()).chain(figure.curves.iter().map(|curve| curve.name.as_str()));
+    let mut table = Table::new(&headers.collect::<Vec<_>>());
+    for x in rows {
+        let name = match &figure.x.scale {
+            Scale::Categories { names } => names.get(x as usize).cloned().unwrap_or_default(),
+            Scale::Linear | Scale::Logarithmic => words::published(x),
+        };
+        let at = |curve: &Curve| curve.points.iter().find(|(other, _)| *other == x).map(|(_, y)| words::published(*y));
+        table.row(std::iter::once(name).chain(figure.curves.iter().map(|curve| at(curve).unwrap_or("-".into()))));
+    }
+    format!("{}, {}\n\n{}\n", figure.title, figure.y.label, table.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use esker_repro::Axis;
+
+    #[test]
+    fn a_figure_has_a_row_for_each_x_and_a_dash_where_a_curve_has_none() {
+        let figure = Figure {
+            title: "Rates".into(),
+            note: String::new(),
+            x: Axis::linear("threads"),
+            y: Axis::linear("GB/s"),
+            curves: vec![
+                Curve::measured("SCMFS", [(1.0, 2.5), (2.0, 4.0)]),
+                Curve::measured("ext2", [(2.0, 3.0)]),
+            ],
+        };
+        let text = values(&figure);
+        let cells: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(cells[0], ["Rates,", "GB/s"]);
+        assert!(cells.contains(&vec!["1", "2.5", "-"]) && cells.contains(&vec!["2", "4", "3"]), "{text}");
+    }
 }

@@ -6,6 +6,7 @@ mod wu;
 mod xia;
 
 use crate::Item;
+pub(crate) use wu::scmfs::stated;
 
 /// Asserts what holds for every claim: it has a reason, and the tolerance of a share is in points, since twice the
 /// published value is out of reach where that is above a half.
@@ -77,6 +78,14 @@ pub static ITEMS: &[Item] = &[
     wu::table_5::ITEM,
     wu::figure_18::ITEM,
     wu::figure_18::FIGURE_19,
+    wu::scmfs::FIGURE_25A,
+    wu::scmfs::FIGURE_25B,
+    wu::scmfs::FIGURE_26A,
+    wu::scmfs::FIGURE_26B,
+    wu::scmfs::FIGURE_27,
+    wu::scmfs::FIGURE_28,
+    wu::scmfs::FIGURE_29,
+    wu::scmfs::FIGURE_30,
     xia::table_2::ITEM,
     xia::table_3::ITEM,
     xia::figure_2::ITEM,

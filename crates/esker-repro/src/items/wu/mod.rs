@@ -14,6 +14,7 @@ pub(super) mod figure_7;
 pub(super) mod figure_8;
 pub(super) mod figure_9;
 mod pair;
+pub(super) mod scmfs;
 pub(super) mod table_1;
 pub(super) mod table_2;
 pub(super) mod table_3;
