@@ -1,8 +1,13 @@
 //! `esker fs bench`: its JSON, and the peers.
 
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{esker_ok, esker_refuses};
+use super::mounts::may_mount;
+use crate::support::{command, esker_ok, esker_refuses};
 
 const SMALL: [&str; 16] = [
     "--record",
@@ -72,6 +77,27 @@ fn every_peer_is_listed_measured_or_not() {
     for place in places {
         let measured = found["postmarks"].as_array().unwrap().iter().any(|rates| rates["place"] == place["name"]);
         assert_eq!(measured, place["unreachable"].is_null(), "{place}");
+    }
+}
+
+/// Mounts and loop devices go with the namespace of a thread; what is to be seen from outside is the folder.
+#[test]
+fn a_signal_takes_the_peers_away() {
+    if !may_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let peers = || std::fs::read_dir(folder.path()).unwrap().next().map(|entry| entry.unwrap().path());
+    for mounted in ["tmpfs", "ext2", "ext4"] {
+        let arguments = ["fs", "bench", "--peers", "--work", "postmark", "--pool", "256MiB"];
+        let mut child = command(folder.path(), &arguments).env("TMPDIR", folder.path()).spawn().unwrap();
+        while !peers().is_some_and(|peers| peers.join(mounted).exists()) {
+            assert!(child.try_wait().unwrap().is_none(), "it ends before {mounted} is there");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(peers(), None, "signalled when there was {mounted}");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::support::{command, esker_in, esker_ok};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Whether this process may mount.
-fn may_mount() -> bool {
+pub(super) fn may_mount() -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0);
     let can = is_root && File::options().read(true).write(true).open("/dev/fuse").is_ok();
     if !can {
