@@ -39,6 +39,14 @@ pub enum BenchError {
     /// A pool cannot be unmounted.
     #[error(transparent)]
     Unmount(#[from] UnmountError),
+    /// A program of others failed.
+    #[error("{program}: {}", .said.trim())]
+    Program {
+        /// Which.
+        program: &'static str,
+        /// What it said.
+        said: String,
+    },
     /// It needs a right, a program or a part of the kernel that is not here.
     #[error("{0}")]
     Missing(String),

@@ -4,7 +4,7 @@
 //! A [`Place`] is where a workload runs, [`measure`] has places take turns, [`with_peers`] mounts the peers.
 
 mod error;
-mod mapped;
+mod fio;
 mod measure;
 mod memory;
 mod peers;
@@ -14,6 +14,7 @@ mod stoppable;
 pub use error::BenchError;
 pub use esker_scm::bench::{Pattern, Postmark, Transfer};
 pub use esker_scm::{Mode, Moment};
+pub use fio::FioEngine;
 pub use measure::{Measured, Rates, Work, load_average, measure, perform};
 pub use memory::memory_rate;
 pub use peers::{PeerSettings, Peers, with_peers};

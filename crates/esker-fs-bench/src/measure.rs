@@ -3,22 +3,23 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use esker_core::{Bytes, Nanos};
+use esker_core::Nanos;
 use esker_results::fs_bench::{FsPattern, FsPostmarkRates, FsRate, FsTransferRates};
 use esker_scm::bench::{Clock, FolderTarget, Pattern, Postmark, Target, Transfer, postmark, transfer};
 
-use crate::mapped::MappedTarget;
+use crate::fio::fio;
 use crate::place::library;
 use crate::stoppable::Stoppable;
-use crate::{BenchError, Place, Way};
+use crate::{BenchError, FioEngine, Place, Way};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A file for each thread, written and read.
     Transfer(Transfer),
-    /// The same by copies into and out of mappings of the files. It needs a folder.
-    Mapped(Transfer),
+    /// The same by the program fio, which can map the files. Its files are there before: the rate of first writes is that
+    /// of writes.
+    Fio(Transfer, FioEngine),
     /// Many small files.
     Postmark(Postmark),
 }
@@ -30,7 +31,7 @@ pub type Rates = [f64; 3];
 /// What the runs in a place gave.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// Rates of a transfer, by calls or by mappings.
+    /// Rates of a transfer, our own or fio's.
     Transfer(FsTransferRates),
     /// Rates of Postmark.
     Postmark(FsPostmarkRates),
@@ -79,7 +80,7 @@ fn summary(place: &Place, work: &Work, runs: &[Rates]) -> Measured {
     let rate = |which: usize| FsRate::of(runs.iter().map(|rates| rates[which]).collect());
     let name = place.name.clone();
     match work {
-        Work::Transfer(what) | Work::Mapped(what) => Measured::Transfer(FsTransferRates {
+        Work::Transfer(what) | Work::Fio(what, _) => Measured::Transfer(FsTransferRates {
             place: name,
             pattern: match what.pattern {
                 Pattern::Sequential => FsPattern::Sequential,
@@ -115,15 +116,11 @@ pub fn perform(place: &Place, work: &Work, stop: &AtomicBool) -> Result<Rates, B
     let clock = || Nanos(begun.elapsed().as_nanos() as u64);
     let syncs = place.way == Way::SyncedFolder;
     match (place.way, work) {
-        (Way::Library { .. }, Work::Mapped(_)) => Err(BenchError::Missing("the library maps no files".into())),
+        (_, Work::Fio(what, engine)) => place.in_folder(|folder| fio(folder, what, *engine, stop)),
         (Way::Library { mode, pool }, _) => {
             let folder = place.fresh_folder()?;
             run(&Stoppable { target: library(folder.path(), mode, pool)?, stop, syncs }, work, &clock)
         }
-        (_, Work::Mapped(what)) => place.in_folder(|folder| {
-            let target = MappedTarget::new(folder, Bytes(what.records() * what.record.0));
-            run(&Stoppable { target, stop, syncs }, work, &clock)
-        }),
         _ => place.in_folder(|folder| {
             run(&Stoppable { target: FolderTarget::new(folder.into()), stop, syncs }, work, &clock)
         }),
@@ -133,7 +130,8 @@ pub fn perform(place: &Place, work: &Work, stop: &AtomicBool) -> Result<Rates, B
 fn run<T: Target>(target: &T, work: &Work, clock: Clock<'_>) -> Result<Rates, BenchError> {
     let per_second = |amount: u64, took: Nanos| amount as f64 * 1e9 / took.0.max(1) as f64;
     match work {
-        Work::Transfer(what) | Work::Mapped(what) => {
+        Work::Fio(..) => Err(BenchError::Missing("fio runs in folders".into())),
+        Work::Transfer(what) => {
             let times = transfer(target, what, clock)?;
             Ok([times.first_write, times.write, times.read].map(|took| per_second(what.bytes().0, took)))
         }

@@ -57,10 +57,6 @@ impl<T: Target> Target for Stoppable<'_, T> {
     fn sync(&self, file: &T::File) -> Result<(), TargetError> {
         self.goes_on()?.sync(file)
     }
-
-    fn begin_part(&self, file: &mut T::File) -> Result<(), TargetError> {
-        self.goes_on()?.begin_part(file)
-    }
 }
 
 #[cfg(test)]

@@ -178,10 +178,7 @@ mod tests {
             note: String::new(),
             x: Axis::linear("threads"),
             y: Axis::linear("GB/s"),
-            curves: vec![
-                Curve::measured("SCMFS", [(1.0, 2.5), (2.0, 4.0)]),
-                Curve::measured("ext2", [(2.0, 3.0)]),
-            ],
+            curves: vec![Curve::measured("SCMFS", [(1.0, 2.5), (2.0, 4.0)]), Curve::measured("ext2", [(2.0, 3.0)])],
         };
         let text = values(&figure);
         let cells: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();

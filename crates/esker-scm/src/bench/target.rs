@@ -86,14 +86,6 @@ pub trait Target: Sync {
     /// # Errors
     /// As the system says.
     fn sync(&self, file: &Self::File) -> Result<(), TargetError>;
-
-    /// Called for each file before a part of a transfer, outside the time of the part: IOzone maps a file again there.
-    ///
-    /// # Errors
-    /// As the system says.
-    fn begin_part(&self, _file: &mut Self::File) -> Result<(), TargetError> {
-        Ok(())
-    }
 }
 
 /// A folder of any file system.

@@ -58,23 +58,21 @@ impl Transfer {
 /// The target fails, or is too small.
 pub fn transfer<T: Target>(target: &T, what: &Transfer, clock: Clock<'_>) -> Result<TransferTimes, TargetError> {
     target.make_directory(0)?;
-    let mut files: Vec<T::File> =
+    let files: Vec<T::File> =
         (0..what.threads as u64).map(|thread| target.create(0, thread)).collect::<Result<_, _>>()?;
     let record = what.record.0;
     let orders: Vec<Vec<u64>> =
         (0..what.threads as u64).map(|thread| order(what.pattern, what.records(), thread)).collect();
     let bytes = vec![0x5a; record as usize];
-    let write = |files: &[T::File], thread: usize, at: u64| {
+    let write = |thread: usize, at: u64| {
         target.write(&files[thread], at * record, &bytes)?;
         if what.is_durable { target.sync(&files[thread]) } else { Ok(()) }
     };
-    let mut part = |work: &(dyn Fn(&[T::File], usize) -> Result<(), TargetError> + Sync)| {
-        files.iter_mut().try_for_each(|file| target.begin_part(file))?;
-        on_threads(what.threads, clock, |thread| work(&files, thread))
-    };
-    let first_write = part(&|files, thread| (0..what.records()).try_for_each(|at| write(files, thread, at)))?;
-    let rewritten = part(&|files, thread| orders[thread].iter().try_for_each(|&at| write(files, thread, at)))?;
-    let read = part(&|files, thread| {
+    let first_write =
+        on_threads(what.threads, clock, |thread| (0..what.records()).try_for_each(|at| write(thread, at)))?;
+    let rewritten =
+        on_threads(what.threads, clock, |thread| orders[thread].iter().try_for_each(|&at| write(thread, at)))?;
+    let read = on_threads(what.threads, clock, |thread| {
         let mut buffer = vec![0; record as usize];
         orders[thread].iter().try_for_each(|at| target.read(&files[thread], at * record, &mut buffer).map(drop))
     })?;

@@ -1,6 +1,6 @@
-//! Figure 29: reads and writes by copies into and out of mappings, with one and two threads.
+//! Figure 29: reads and writes by copies into and out of mappings, with one and two threads, by the program fio.
 
-use esker_fs_bench::{Pattern, Work};
+use esker_fs_bench::{FioEngine, Pattern, Work};
 
 use super::claims::{Limit, Stated};
 use super::found::Found;
@@ -14,11 +14,11 @@ pub(super) const FIGURE_29: Plan = Plan { item: "wu/figure-29", jobs, claims, fi
 const SYSTEMS: &[System] = &[System::ScmfsFuse, System::Ext2];
 
 fn mapped(size: &Size, threads: usize) -> Work {
-    Work::Mapped(transfer(size.thread_file, RECORD_KIB, Pattern::Sequential, threads))
+    Work::Fio(transfer(size.thread_file, RECORD_KIB, Pattern::Sequential, threads), FioEngine::Mapped)
 }
 
 fn by_calls(size: &Size, threads: usize) -> Work {
-    Work::Transfer(transfer(size.thread_file, RECORD_KIB, Pattern::Sequential, threads))
+    Work::Fio(transfer(size.thread_file, RECORD_KIB, Pattern::Sequential, threads), FioEngine::Calls)
 }
 
 fn jobs(size: &Size) -> Vec<Job> {

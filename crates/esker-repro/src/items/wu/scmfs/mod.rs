@@ -139,7 +139,12 @@ static PLANS: [Plan; 8] = [
     postmark::FIGURE_30,
 ];
 
-const fn item(name: &'static str, title: &'static str, source: &'static str, sections: &'static [&'static str]) -> Item {
+const fn item(
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    sections: &'static [&'static str],
+) -> Item {
     Item { name, title, source, sections, run }
 }
 

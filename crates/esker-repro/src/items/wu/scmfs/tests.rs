@@ -65,7 +65,7 @@ impl Twin {
             (System::ScmfsHuge, _) => 3e9,
             _ => 2e9,
         };
-        if let Work::Transfer(what) | Work::Mapped(what) = work {
+        if let Work::Transfer(what) | Work::Fio(what, _) = work {
             let kib = what.record.0 >> 10;
             // The surprise of figures 25 and 26, which figure 28 does not have.
             if part < 2 && (64..=512).contains(&kib) && system == System::Scmfs && what.file == QUICK.file {
