@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use esker_scm::bench::{Pattern, Transfer};
 
-use crate::{BenchError, Rates};
+use crate::BenchError;
 
 /// How often a program is looked at: whether it has ended, or has to.
 const LOOK: Duration = Duration::from_millis(10);
@@ -30,18 +30,23 @@ const BYTES: u64 = 512 << 20;
 /// Most passes over a file.
 const LOOPS_MAX: u64 = 32;
 
-/// Rates of fio in `folder`: it writes files that are there, and reads them. Each pass over a file opens it again.
+/// Bytes per second that fio writes to files that are there, and reads, in `folder`. Each pass over a file opens it
+/// again.
 ///
 /// # Errors
 /// It is not installed, fails, or was stopped.
-pub(crate) fn fio(folder: &Path, what: &Transfer, engine: FioEngine, stop: &AtomicBool) -> Result<Rates, BenchError> {
+pub(crate) fn fio(
+    folder: &Path,
+    what: &Transfer,
+    engine: FioEngine,
+    stop: &AtomicBool,
+) -> Result<(f64, f64), BenchError> {
     let one = |is_write| {
         let said = output_of(&mut command(folder, what, engine, is_write), "fio", stop)?;
         let short = || BenchError::Program { program: "fio", said: "it gave no rate; give it more to do".into() };
         bytes_per_second(&said, is_write).ok_or_else(short)
     };
-    let write = one(true)?;
-    Ok([write, write, one(false)?])
+    Ok((one(true)?, one(false)?))
 }
 
 fn command(folder: &Path, what: &Transfer, engine: FioEngine, is_write: bool) -> Command {

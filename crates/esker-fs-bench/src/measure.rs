@@ -17,8 +17,8 @@ use crate::{BenchError, FioEngine, Place, Way};
 pub enum Work {
     /// A file for each thread, written and read.
     Transfer(Transfer),
-    /// The same by the program fio, which can map the files. Its files are there before: the rate of first writes is that
-    /// of writes.
+    /// The same by the program fio, which can map the files. Its files are there before: the rate of first writes is
+    /// that of writes.
     Fio(Transfer, FioEngine),
     /// Many small files.
     Postmark(Postmark),
@@ -116,7 +116,10 @@ pub fn perform(place: &Place, work: &Work, stop: &AtomicBool) -> Result<Rates, B
     let clock = || Nanos(begun.elapsed().as_nanos() as u64);
     let syncs = place.way == Way::SyncedFolder;
     match (place.way, work) {
-        (_, Work::Fio(what, engine)) => place.in_folder(|folder| fio(folder, what, *engine, stop)),
+        (_, Work::Fio(what, engine)) => {
+            let (write, read) = place.in_folder(|folder| fio(folder, what, *engine, stop))?;
+            Ok([write, write, read])
+        }
         (Way::Library { mode, pool }, _) => {
             let folder = place.fresh_folder()?;
             run(&Stoppable { target: library(folder.path(), mode, pool)?, stop, syncs }, work, &clock)

@@ -1,6 +1,6 @@
 //! Wu 2011, chapter IV: SCMFS beside other file systems in memory, measured on this machine and not simulated. So the
-//! figures differ from machine to machine, and from run to run. What is claimed, and with which limits, was fixed before
-//! the first run; each item runs what it needs, and its claims are computed from that (`Stated::value`).
+//! figures differ from machine to machine, and from run to run. What is claimed, and with which limits, was fixed
+//! before the first run; each item runs what it needs, and its claims are computed from that (`Stated::value`).
 //!
 //! The figures are lost in the text of the paper: panels are read off its sentences on figures 25 and 26, by which
 //! those of writes are b, d, j, and those of reads a, c, i.
