@@ -97,6 +97,8 @@ fn new_system(path: &Path, mode: Mode, size: Bytes) -> Result<FileSystem<Mapped>
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let now = Moment(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
     let pool = Mapped::create(path, size.0)?;
+    // Storage-class memory is there before it is written to; pages of tmpfs would be made by the first writes.
+    pool.populate(path)?;
     mkfs(&pool, [0; 16], &Caller::root(now))?;
     Ok(FileSystem::mount(pool, mode)?)
 }

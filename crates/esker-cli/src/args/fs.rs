@@ -65,7 +65,8 @@ pub(crate) enum FsMode {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         esker fs mount home.pool /mnt/home\n  \
-        esker fs mount home.pool /mnt/home --mode data --foreground\n\
+        esker fs mount home.pool /mnt/home --mode data --foreground\n  \
+        esker fs mount home.pool /mnt/home --populate\n\
         \n\
         The command returns when the directory can be used, and a process in the background serves it.\n\
         To unmount, use the command unmount, or umount(8), or end that process with SIGTERM. If the directory is in\n\
@@ -83,6 +84,9 @@ pub(crate) struct FsMountArguments {
     /// How much is durable when a call returns
     #[arg(long, value_enum, ignore_case = true, default_value_t = FsMode::Metadata)]
     pub(crate) mode: FsMode,
+    /// Take all the memory of the pool at once: later no write waits for it, or finds that there is none
+    #[arg(long)]
+    pub(crate) populate: bool,
     /// Serve in the foreground, until it is unmounted
     #[arg(long)]
     pub(crate) foreground: bool,

@@ -22,7 +22,9 @@ pub(super) fn start(arguments: &FsMountArguments) -> Result<ExitCode, Failure> {
         FsMode::Data => "data",
     };
     let mut child = Command::new(program)
-        .args(["fs", "mount", "--background", "--mode", mode, "--"])
+        .args(["fs", "mount", "--background", "--mode", mode])
+        .args(arguments.populate.then_some("--populate"))
+        .arg("--")
         .args([absolute(&arguments.pool)?, absolute(&arguments.directory)?])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

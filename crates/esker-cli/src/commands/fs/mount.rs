@@ -18,6 +18,9 @@ pub(super) fn run(arguments: &FsMountArguments, common: &Common) -> Result<ExitC
         return background::start(arguments);
     }
     let pool = Mapped::open(&arguments.pool).map_err(|error| unmappable(&error))?;
+    if arguments.populate {
+        pool.populate(&arguments.pool).map_err(|error| unmappable(&error))?;
+    }
     let kept = describe(pool.durability(), pool.instruction());
     let system = FileSystem::mount(pool, mode(arguments.mode)).map_err(|error| unmountable(&arguments.pool, &error))?;
     let mount = Mount::new(system, &arguments.pool, &arguments.directory).map_err(|error| refused(&error))?;

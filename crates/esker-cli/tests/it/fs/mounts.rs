@@ -259,3 +259,31 @@ fn run_reaches_the_pool_by_the_library() {
     ground.ok(&["unmount", "mnt"]);
     assert!(ground.ok(&["check", "a.pool"]).ends_with("sound\n"));
 }
+
+#[test]
+fn a_populated_pool_has_all_of_its_memory() {
+    if !may_mount() {
+        return;
+    }
+    let ground = Ground::new();
+    let taken = || fs::metadata(ground.path("a.pool")).unwrap().blocks() * 512;
+    assert!(taken() < 8 << 20, "a pool takes memory as it fills");
+    ground.ok(&["mount", "a.pool", "mnt", "--populate"]);
+    assert_eq!(taken(), 64 << 20);
+    fs::write(ground.path("mnt/a"), "x").unwrap();
+    ground.ok(&["unmount", "mnt"]);
+    // Memory that is not there is refused before the directory is mounted.
+    let small = ground.path("small");
+    fs::create_dir(&small).unwrap();
+    assert!(
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=16m", "none"]).arg(&small).status().unwrap().success()
+    );
+    let (made, mounted) = (
+        esker_in(&small, &["fs", "mkfs", "b.pool", "--size", "64MiB"]),
+        esker_in(ground.0.path(), &["fs", "mount", "small/b.pool", "mnt", "--populate"]),
+    );
+    assert!(Command::new("umount").arg("-l").arg(&small).status().unwrap().success());
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    assert!(mounted.code == 2 && mounted.stderr.contains("cannot have all of its memory"), "{}", mounted.stderr);
+    assert!(!ground.is_mounted());
+}

@@ -67,6 +67,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "fs stat home.pool",
         "not everybody may mount; the tests of `esker fs` do",
     ),
+    ("fs mount home.pool /mnt/home --populate", "fs stat home.pool", "not everybody may mount"),
     ("fs mount home.pool /mnt/home", "fs stat home.pool", "not everybody may mount; the tests of `esker fs` do"),
     ("fs unmount /mnt/home", "fs check home.pool", "nothing is mounted there"),
     (

@@ -9,9 +9,9 @@ mod view;
 
 use super::{Persist, PersistError};
 use instructions::WriteBack;
-use rustix::fs::{FileType, FlockOperation};
+use rustix::fs::{FallocateFlags, FileType, FlockOperation};
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -158,6 +158,31 @@ impl Mapped {
         let write_back = WriteBack::of_this_processor();
         let durability = if write_back == WriteBack::None { Durability::Msync } else { durability };
         Ok(Mapped { base, length: length as usize, file, durability, write_back, unsynced: Mutex::default() })
+    }
+
+    /// Takes all the memory of a pool at once, which a sparse file has not: no store waits for a page of it any more,
+    /// or ends the process because there is none. A file on a disk gets its room, but is not read. What the pool holds
+    /// stays. `path` is named in errors.
+    ///
+    /// # Errors
+    /// There is not enough.
+    pub fn populate(&self, path: &Path) -> Result<(), MapError> {
+        let remedy = "make room on that file system, or do without all of the memory";
+        let failed = |error: Errno| system(path, "cannot have all of its memory", error.into(), remedy);
+        let is_file = self.file.metadata().is_ok_and(|found| found.is_file());
+        if is_file {
+            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, self.length as u64) {
+                // Pages of ramfs are made below.
+                Ok(()) | Err(Errno::OPNOTSUPP) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        if self.durability == Durability::Msync {
+            return Ok(());
+        }
+        // SAFETY: all of the mapping, which changes no byte of it.
+        unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.length, Advice::LinuxPopulateWrite) }
+            .map_err(failed)
     }
 
     /// How stores become durable.
