@@ -7,7 +7,8 @@
 //! Add one file, such as `owned/flru.rs`, and two lines here: `mod flru;`, and `flru::ENTRY` in [`FLASH_POLICIES`]. The
 //! tests that walk the registry then cover it, and `policy = "flru"` of a host-managed cache selects it. `queue.rs` has
 //! the queues of all policies. One that suspects objects is named in `policy_suspects` of `owned/tests.rs`, too. The
-//! tests of whole caches list policies by name: `shrinking_cache.rs` and `host_managed_cache.rs` of esker-flash.
+//! tests of whole caches list policies by name: `shrinking_cache.rs` and `host_managed_cache.rs` of `tests/device` in
+//! esker-flash.
 
 mod arc;
 mod farc;

@@ -2,6 +2,7 @@
 
 mod common;
 mod ecc;
+mod host_managed_cache;
 mod layers;
 mod power_failure;
 mod precondition;
@@ -10,6 +11,7 @@ mod priority;
 mod published;
 mod queueing;
 mod random_configurations;
+mod shrinking_cache;
 mod steady;
 mod streams;
 mod unwritten;

@@ -8,8 +8,8 @@ use esker_sim::Experiment;
 /// Extents of four pages in 16.67 GB at a 32nd.
 const EXTENTS: u64 = 34_139;
 
-/// Requests of 16 KiB by their first page. They are those of `esker-flash/tests/host_managed_cache.rs`, where the
-/// sources of the figures are.
+/// Requests of 16 KiB by their first page. They are those of `tests/device/host_managed_cache.rs` in esker-flash, where
+/// the sources of the figures are.
 fn web_search(count: usize) -> Vec<u64> {
     let objects_per_gb = 262_144.0 / 32.0 / 4.0;
     let (objects, scale) = (1_693_344 / 32 / 4, 3.076 * objects_per_gb);

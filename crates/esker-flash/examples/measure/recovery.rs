@@ -34,14 +34,14 @@ fn measure(settings: SsdSettings) -> RecoveryReport {
 }
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]
-fn main() {
+pub(crate) fn run(arguments: &[String]) {
     // Arguments, all optional: the one layer to measure, the factor by which to multiply the number of blocks, and
     // "sudden" for a power failure with requests under way.
-    let only = std::env::args().nth(1);
-    let times = std::env::args().nth(2).map_or(1, |times| times.parse().expect("a whole number"));
-    let sudden = std::env::args().nth(3).is_some();
+    let only = arguments.first();
+    let times = arguments.get(1).map_or(1, |times| times.parse().expect("a whole number"));
+    let sudden = arguments.get(2).is_some();
     let able = FTLS.iter().filter(|entry| entry.can(LayerCapability::Recover));
-    for entry in able.filter(|entry| only.as_deref().is_none_or(|only| only == entry.name)) {
+    for entry in able.filter(|entry| only.is_none_or(|only| only == entry.name)) {
         for (batch, summary) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).expect("presets are well-formed");
             settings.spare_factor = Some(Ratio::percent(15));

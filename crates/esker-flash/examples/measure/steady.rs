@@ -7,8 +7,7 @@ use esker_ftl::{Choice, ParameterValue};
 use esker_results::Report;
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+pub(crate) fn run(arguments: &[String]) {
     let name = arguments.first().map_or("tlc-data-centre", String::as_str);
     let preset = PRESETS.iter().find(|preset| preset.name == name).expect("the name of a preset");
     let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");

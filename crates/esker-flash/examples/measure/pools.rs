@@ -1,8 +1,4 @@
 //! How pools and write frontiers change write amplification: the table of docs/flash-model.md.
-//!
-//! `cargo run --release -p esker-flash --example pools`
-
-#![expect(clippy::print_stdout, reason = "it prints a table")]
 
 use esker_core::{Control, Device, Nanos, Precondition, Ratio};
 use esker_flash::{PRESETS, Ssd, SsdSettings};
@@ -14,7 +10,8 @@ use esker_results::Report;
 /// tests/write_amplification.rs.
 const THEORY: f64 = 3.3536;
 
-fn main() {
+#[expect(clippy::print_stdout, reason = "it prints a table")]
+pub(crate) fn run() {
     println!("| pool | pools | blocks of a pool | frontiers of a pool | write amplification | against one pool |");
     println!("|---|---|---|---|---|---|");
     let scopes = [
