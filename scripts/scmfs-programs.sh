@@ -29,7 +29,8 @@ mkdir "$folder/mnt"
 cd "$folder/mnt"
 
 # PostgreSQL refuses to run as root. Its processes are killed, not its owner: stores survive that, and it recovers.
-as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$folder/mnt/db" PGHOST="$folder/mnt/db" "$@"; }
+nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$folder/mnt/db" PGHOST="$folder/mnt/db")
+as_user() { "${nobody[@]}" "$@"; }
 postgres="$(command -v postgres || ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | tail -1 || true)"
 if [ -n "$postgres" ] && command -v setpriv >/dev/null; then
     bin="$(dirname "$(realpath "$postgres")")"
@@ -37,7 +38,7 @@ if [ -n "$postgres" ] && command -v setpriv >/dev/null; then
     as_user $with "$bin/initdb" -D db/data -A trust -U pool --data-checksums >db.log
     begin() {
         # The socket lies where the kernel has it.
-        as_user $with "$bin/postgres" -D db/data -k "$folder/mnt/db" -c listen_addresses= 2>>db.log &
+        (exec "${nobody[@]}" $with "$bin/postgres" -D db/data -k "$folder/mnt/db" -c listen_addresses= 2>>db.log) &
         server=$!
         for _ in $(seq 600); do
             as_user "$bin/psql" -U pool postgres -qc 'select 1' >/dev/null 2>&1 && return
@@ -49,14 +50,14 @@ if [ -n "$postgres" ] && command -v setpriv >/dev/null; then
     begin
     as_user "$bin/pgbench" -U pool -i -s 5 -q postgres 2>/dev/null
     for round in 1 2 3; do
-        as_user "$bin/pgbench" -U pool -c 4 -T "$seconds" postgres >bench.log 2>&1 &
+        as_user "$bin/pgbench" -U pool -n -c 4 -T "$seconds" postgres >bench.log 2>&1 &
         bench=$!
         sleep "$((seconds / 2)).5"
         kill -KILL "$server" $(pgrep -P "$server")
         wait "$server" "$bench" 2>/dev/null || true
         rm -f db/.s.PGSQL.*
         begin
-        # Each transaction adds the same number to three tables.
+        # Each transaction adds the same number to three tables, and notes it in a fourth.
         sums="$(as_user "$bin/psql" -U pool postgres -Atc 'select (select sum(abalance) from pgbench_accounts),
             (select sum(bbalance) from pgbench_branches), (select sum(tbalance) from pgbench_tellers),
             (select coalesce(sum(delta), 0) from pgbench_history), (select count(*) from pgbench_history)')"
