@@ -131,8 +131,8 @@ impl<P: Persist> Work<'_, P> {
             }
         } else if !self.state.is_short(2 * settings.free_percent)
             && self.state.nulls.with_space() < settings.null_files_min
+            && self.make_null_files()?
         {
-            self.make_null_files()?;
             return Ok(Some(Cleaned::MadeNullFiles));
         }
         if self.state.cleaner.evacuations.is_under_way() {
@@ -166,19 +166,23 @@ impl<P: Persist> Work<'_, P> {
         }
     }
 
-    /// Makes null files with space, of those without.
-    fn make_null_files(&mut self) -> FsResult<()> {
-        for _ in 0..MADE {
-            let (number, mut inode) = self.take_inode(false)?;
-            if inode.mapped == 0 {
-                self.reserve(&mut inode, 1 << MADE_PAGES_ORDER)?;
-                let (physical, pages) = self.take_pages(MADE_PAGES_ORDER)?;
-                self.map(&mut inode, Extent { page: 0, physical, pages })?;
+    /// Makes null files with space, of those without; false if there can be no more inodes.
+    fn make_null_files(&mut self) -> FsResult<bool> {
+        for made in 0..MADE {
+            if !self.state.nulls.has_without_space() {
+                if self.state.inode_pages == self.state.plan.inode_table_pages_max() {
+                    return Ok(made > 0);
+                }
+                self.grow_inode_table()?;
             }
+            let (number, mut inode) = self.take_inode(false)?;
+            self.reserve(&mut inode, 1 << MADE_PAGES_ORDER)?;
+            let (physical, pages) = self.take_pages(MADE_PAGES_ORDER)?;
+            self.map(&mut inode, Extent { page: 0, physical, pages })?;
             self.make_null(number, &mut inode)?;
             self.commit()?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Makes a part of the next scattered file contiguous.

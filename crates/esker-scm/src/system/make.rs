@@ -117,7 +117,7 @@ impl<P: Persist> Work<'_, P> {
 
     /// Adds null files without space to the inode table. This is a transaction of its own, as new inodes stay also if
     /// the call fails.
-    fn grow_inode_table(&mut self) -> FsResult<()> {
+    pub(super) fn grow_inode_table(&mut self) -> FsResult<()> {
         assert!(self.state.transaction.is_empty(), "inodes are taken before anything is stored");
         let plan = self.state.plan;
         let pages = inode_step(&plan).min(plan.inode_table_pages_max() - self.state.inode_pages);

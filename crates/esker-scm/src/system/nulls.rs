@@ -64,6 +64,11 @@ impl NullFiles {
         self.count - self.classes.first().map_or(0, Vec::len) as u64
     }
 
+    /// Whether there are any without pages.
+    pub(super) fn has_without_space(&self) -> bool {
+        self.classes.first().is_some_and(|class| !class.is_empty())
+    }
+
     /// Their pages.
     pub(super) fn pages(&self) -> u64 {
         self.pages

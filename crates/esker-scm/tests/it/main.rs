@@ -1,6 +1,7 @@
 //! SCMFS against a reference model, and through losses of power.
 
 mod ace;
+mod cleaner;
 mod compare;
 mod crash;
 mod damage;
