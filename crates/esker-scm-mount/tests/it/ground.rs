@@ -39,9 +39,14 @@ impl Ground {
         self.folder.path().join("mnt").join(name)
     }
 
+    /// The device that files of the mount say that they are on.
+    pub(crate) fn device(&self) -> (u32, u32) {
+        self.mounted.as_ref().expect("it is mounted").0.device()
+    }
+
     /// A new connection of a client.
     pub(crate) fn connect(&self) -> Arc<Connection> {
-        let device = self.mounted.as_ref().expect("it is mounted").0.device();
+        let device = self.device();
         // The process of the mount listens once it serves.
         for _ in 0..1000 {
             if let Ok(connection) = Connection::new(device, Numbers::ANY) {

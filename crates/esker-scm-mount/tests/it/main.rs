@@ -2,4 +2,5 @@
 
 mod clients;
 mod ground;
+mod hostile;
 mod posix;

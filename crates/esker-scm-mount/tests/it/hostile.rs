@@ -1,0 +1,83 @@
+//! Clients that store into the memory of their calls what they like.
+
+use crate::ground::Ground;
+use esker_scm_channel::{MESSAGE_MAX, Outcome, RemoteFile, Request, SharedMemory, address, receive_file};
+use rustix::fs::OFlags;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+/// Bytes before the first slot, from one slot to the next, and from a slot to its message.
+const SLOTS_AT: usize = 4096;
+const SLOT: usize = (12 << 10) + (256 << 10);
+const MESSAGE: usize = 64;
+const POSTED: u32 = 2;
+const FINISHED: u32 = 4;
+
+fn connect(device: (u32, u32)) -> (OwnedFd, SharedMemory) {
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).unwrap();
+    let name = SocketAddrUnix::new_abstract_name(address(device).as_bytes()).unwrap();
+    rustix::net::connect(&socket, &name).unwrap();
+    let memory = SharedMemory::open(receive_file(socket.as_fd()).unwrap().as_fd()).unwrap();
+    (socket, memory)
+}
+
+#[test]
+fn wild_stores_of_a_client_harm_nobody_else() {
+    let Some(mut ground) = Ground::new() else { return };
+    let client = ground.connect();
+    let Outcome::Done(file) = RemoteFile::open(&client, b"good", (OFlags::RDWR | OFlags::CREATE).bits(), 0o644) else {
+        panic!("it is made")
+    };
+    let mut state = 99_u64;
+    let mut random = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    let mut answered = 0;
+    for round in 0..20_u8 {
+        let (_socket, memory) = connect(ground.device());
+        for _ in 0..150 {
+            let slot = SLOTS_AT + random(8) * SLOT;
+            match random(4) {
+                // Anything anywhere.
+                0 => memory
+                    .word(random(memory.length() as usize / 4) * 4)
+                    .store(random(1 << 31) as u32, Ordering::SeqCst),
+                // A state, or a length.
+                1 => memory.word(slot + random(4) * 4).store(random(6) as u32, Ordering::SeqCst),
+                // Half a message is changed as it is read.
+                2 => memory.word(slot + MESSAGE + random(4) * 4).store(random(1 << 31) as u32, Ordering::SeqCst),
+                // A call that could be a good one, on files that this client has not.
+                _ => {
+                    let request = Request::Write { handle: random(3) as u32, offset: Some(random(1 << 40) as u64) };
+                    let mut message = [0; MESSAGE_MAX];
+                    let length = request.encode(&mut message);
+                    memory.write(slot + MESSAGE, &message[..length]);
+                    memory.word(slot + 8).store(length as u32, Ordering::SeqCst);
+                    memory.word(slot + 12).store(u32::MAX, Ordering::SeqCst);
+                    memory.word(slot).store(POSTED, Ordering::SeqCst);
+                    memory.word(0).fetch_add(1, Ordering::SeqCst);
+                    // A wild store may have ended the connection.
+                    for _ in 0..2000 {
+                        if memory.word(slot).load(Ordering::SeqCst) == FINISHED {
+                            answered += 1;
+                            break;
+                        }
+                        std::thread::yield_now();
+                    }
+                }
+            }
+        }
+        // Others are served as before, with calls and with pages.
+        let content = vec![round; 50_000];
+        assert_eq!(file.write(Some(0), &content), Outcome::Done((50_000, 50_000)));
+        let mut found = vec![0; 50_000];
+        assert_eq!(file.read(0, &mut found), Outcome::Done(50_000));
+        assert!(found == content, "round {round}");
+    }
+    drop(file);
+    assert!(answered > 20, "the owner looked at what was stored: {answered} answers");
+    assert_eq!(std::fs::read_dir(ground.path("")).unwrap().count(), 1, "no call of theirs made a file");
+    ground.remount();
+}
