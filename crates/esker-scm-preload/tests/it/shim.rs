@@ -65,6 +65,7 @@ fn what_only_the_kernel_can_do_is_done_by_it() {
     run(&ground, "forks");
     run(&ground, "runs_programs");
     run(&ground, "maps");
+    run(&ground, "sees_no_old_pages_in_a_mapping");
     run(&ground, "prints");
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
 /// A file that the kernel opens, without the library.
-fn open_by_kernel(name: &str) -> File {
+pub(super) fn open_by_kernel(name: &str) -> File {
     let (path, flags) = (c_path(name), libc::O_RDWR | libc::O_CLOEXEC);
     // SAFETY: the path ends in a zero byte, and the descriptor is new.
     unsafe {

@@ -110,6 +110,43 @@ fn maps() {
     }
 }
 
+/// What a new mapping of a file shows in its first byte.
+fn mapped_byte(descriptor: libc::c_int) -> u8 {
+    // SAFETY: a new mapping of one page, which is read once.
+    unsafe {
+        let flags = libc::MAP_SHARED;
+        let mapped = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, flags, descriptor, 0).cast::<u8>();
+        assert_ne!(mapped.cast(), libc::MAP_FAILED);
+        let byte = mapped.read_volatile();
+        libc::munmap(mapped.cast(), 4096);
+        byte
+    }
+}
+
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn sees_no_old_pages_in_a_mapping() {
+    let file = make("kept");
+    file.write_all_at(&[1; 4096], 0).unwrap();
+    // A file of the kernel for locks is there before, so that the one that is mapped is no new one.
+    file.try_lock_shared().unwrap();
+    let kernels = super::model::open_by_kernel("kept");
+    assert_eq!(mapped_byte(kernels.as_raw_fd()), 1);
+    drop(kernels);
+    // The kernel says that it has closed it some time after that.
+    while !is_placeholder(OpenOptions::new().read(true).open(directory().join("kept")).unwrap().as_raw_fd()) {
+        std::thread::yield_now();
+    }
+    file.write_all_at(&[2; 4096], 0).unwrap();
+    assert!(is_placeholder(file.as_raw_fd()));
+    assert_eq!(mapped_byte(file.as_raw_fd()), 2);
+    // The same with a size that the kernel does not know.
+    let file = make("grown");
+    file.try_lock_shared().unwrap();
+    file.write_all_at(&[3; 4096], 0).unwrap();
+    assert_eq!(mapped_byte(file.as_raw_fd()), 3);
+}
+
 unsafe extern "C" {
     fn dprintf(descriptor: libc::c_int, format: *const libc::c_char, ...) -> libc::c_int;
 }
