@@ -62,9 +62,8 @@ fn refused(error: &MountAtError) -> Failure {
         MountAtError::NoHelper => failure.with_hint("as root: apt-get install fuse3; or mount as root"),
         MountAtError::Dead(directory) => failure.with_hint(format!("esker fs unmount {}", directory.display())),
         MountAtError::Directory { .. } => failure.with_hint("make the directory, or choose another"),
-        MountAtError::System(_) => {
-            failure.with_hint("the directory has to be yours; in a container, mounting is a right")
-        }
+        MountAtError::System(_) => failure
+            .with_hint("the directory has to be yours, and /dev/fuse open to you; in a container, mounting is a right"),
         MountAtError::File(_) => failure,
     }
 }
