@@ -80,6 +80,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "fs run --library /dev/null -- true",
         "nothing is mounted there; the tests of the library run it",
     ),
+    ("fs run -- COMMAND", "fs run --library /dev/null -- true", "a placeholder"),
     ("unix:/run/home.sock", "unix:home.sock", "that folder belongs to root"),
     ("old=backup/home.volume", "old=db.volume", "it has no such folder"),
     ("--listen :10809", "--listen 127.0.0.1:0", "another program may listen there"),
