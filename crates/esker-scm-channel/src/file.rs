@@ -201,8 +201,13 @@ impl RemoteFile {
         if missed >= CALLS_BEFORE_VIEW && !missed.is_power_of_two() {
             return;
         }
+        // Room for all of the file: pages that are mapped anew are slow once more.
+        let size = match self.attributes() {
+            Outcome::Done(attributes) => attributes.size,
+            _ => return,
+        };
         let mut mapping = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        let wanted = (offset + length as u64).div_ceil(PAGE);
+        let wanted = size.max(offset + length as u64).div_ceil(PAGE);
         let has_room = mapping.as_ref().is_some_and(|mapping| wanted <= mapping.view.pages());
         let (from, room) = match mapping.as_ref() {
             Some(mapping) if has_room => (0, mapping.view.pages()),

@@ -1,6 +1,6 @@
 //! A mounted pool, which is unmounted in the end, whatever happens.
 
-use esker_scm::{Caller, FileSystem, Mapped, Mode, Moment, check, mkfs};
+use esker_scm::{Caller, FileSystem, MapError, Mapped, Mode, Moment, check, mkfs};
 use esker_scm_channel::{Connection, Numbers};
 use esker_scm_mount::{Mount, MountPoint};
 use std::fs::File;
@@ -61,8 +61,19 @@ impl Ground {
         self.folder.path().join("pool")
     }
 
+    /// Maps the pool. A process that another test has begun may have it for a moment, until it runs its program.
+    fn open(&self) -> Mapped {
+        for _ in 0..1000 {
+            match Mapped::open(&self.pool()) {
+                Err(MapError::InUse(_)) => std::thread::sleep(Duration::from_millis(5)),
+                opened => return opened.unwrap(),
+            }
+        }
+        Mapped::open(&self.pool()).unwrap()
+    }
+
     fn mount(&mut self) {
-        let system = FileSystem::mount(Mapped::open(&self.pool()).unwrap(), Mode::Metadata).unwrap();
+        let system = FileSystem::mount(self.open(), Mode::Metadata).unwrap();
         let mount = Mount::new(system, &self.pool(), &self.path("")).unwrap();
         let point = mount.point().clone();
         self.mounted = Some((point, std::thread::spawn(move || mount.serve())));
@@ -74,7 +85,7 @@ impl Ground {
         point.unmount().unwrap();
         serving.join().unwrap().unwrap();
         assert!(point.wait_until_free(Duration::from_secs(60)));
-        let report = check(&Mapped::open(&self.pool()).unwrap()).unwrap();
+        let report = check(&self.open()).unwrap();
         assert!(report.is_sound() && report.orphans == 0, "{report:?}");
         self.mount();
     }

@@ -6,13 +6,22 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Bytes that one mapping of the processor can cover, if addresses and pool are aligned alike.
+const HUGE: usize = 2 << 20;
+/// Bytes that are made ready at once for accesses one behind the other: the first access to each page would wait for
+/// the kernel.
+const AHEAD: u64 = 512 << 10;
 /// Most mappings of one view: a process has 65,530 in all.
 const STRETCHES_MAX: usize = 512;
 
 /// Pages of one file, mapped from its pool. Nothing else of the pool can be reached through it.
 #[derive(Debug)]
 pub struct View {
+    /// All of its addresses.
+    reserved: (NonNull<u8>, usize),
+    /// That of its first page.
     base: NonNull<u8>,
     pages: u64,
     /// What is mapped, in order.
@@ -20,6 +29,10 @@ pub struct View {
     mappings: usize,
     write_back: WriteBack,
     is_writable: bool,
+    /// Where the last access ended: a guess, as other threads may read and write elsewhere.
+    last_end: AtomicU64,
+    /// Blocks of [`AHEAD`] bytes that were made ready, a bit for each.
+    ready: Vec<AtomicU64>,
 }
 
 // SAFETY: the mapping belongs to this value and lives as long as it does. All accesses are copies through raw pointers
@@ -35,14 +48,20 @@ impl View {
     /// There are no such addresses.
     pub fn new(pages: u64, is_writable: bool) -> Result<View, Errno> {
         let pages = pages.max(1);
+        let length = (pages * PAGE) as usize + HUGE;
         // SAFETY: a new mapping at an address that the kernel chooses.
-        let base = unsafe {
+        let reserved = unsafe {
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            rustix::mm::mmap_anonymous(std::ptr::null_mut(), (pages * PAGE) as usize, ProtFlags::empty(), flags)?
+            rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), flags)?
         };
-        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
+        let reserved = NonNull::new(reserved.cast::<u8>()).ok_or(Errno::NOMEM)?;
+        // SAFETY: it is less than `HUGE` bytes ahead, and so within the mapping.
+        let base = unsafe { reserved.add(reserved.align_offset(HUGE)) };
         let write_back = WriteBack::of_this_processor();
-        Ok(View { base, pages, mapped: Vec::new(), mappings: 0, write_back, is_writable })
+        let blocks = (pages * PAGE).div_ceil(AHEAD);
+        let ready = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let (reserved, mapped, last_end) = ((reserved, length), Vec::new(), AtomicU64::new(0));
+        Ok(View { reserved, base, pages, mapped, mappings: 0, write_back, is_writable, last_end, ready })
     }
 
     /// Pages that there are addresses for.
@@ -108,10 +127,40 @@ impl View {
         unsafe { self.base.as_ptr().add(offset as usize) }
     }
 
+    /// Has the kernel make the next block of pages ready for accesses one behind the other, once.
+    #[inline]
+    fn prepare(&self, offset: u64, length: u64) {
+        let end = offset + length;
+        let is_next = self.last_end.swap(end, Ordering::Relaxed) == offset;
+        let block = end / AHEAD;
+        let (word, bit) = ((block / 64) as usize, 1 << (block % 64));
+        if is_next && self.ready.get(word).is_some_and(|word| word.load(Ordering::Relaxed) & bit == 0) {
+            self.ready[word].fetch_or(bit, Ordering::Relaxed);
+            self.make_ready(block * AHEAD / PAGE, (block + 1) * AHEAD / PAGE);
+        }
+    }
+
+    #[cold]
+    fn make_ready(&self, first: u64, last: u64) {
+        let advice = if self.is_writable { Advice::LinuxPopulateWrite } else { Advice::LinuxPopulateRead };
+        for &(from, to) in &self.mapped {
+            let (from, to) = (from.max(first), to.min(last));
+            if from < to {
+                // What cannot be made ready is when it is reached.
+                // SAFETY: these pages are mapped, and what they hold stays.
+                let _ = unsafe {
+                    let at = self.base.as_ptr().add((from * PAGE) as usize);
+                    rustix::mm::madvise(at.cast(), ((to - from) * PAGE) as usize, advice)
+                };
+            }
+        }
+    }
+
     /// Reads the bytes at `offset`, which must be mapped.
     #[inline]
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         let from = self.address(offset, into.len());
+        self.prepare(offset, into.len() as u64);
         // SAFETY: `from` has as many bytes as `into`, and a mapping and a borrowed slice do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) }
     }
@@ -121,6 +170,7 @@ impl View {
     pub fn write(&self, offset: u64, bytes: &[u8]) {
         assert!(self.is_writable, "the view is one for reading");
         let to = self.address(offset, bytes.len());
+        self.prepare(offset, bytes.len() as u64);
         // SAFETY: as in `read`.
         unsafe { instructions::copy_streaming(self.write_back, bytes.as_ptr(), to, bytes.len()) }
         instructions::fence();
@@ -130,7 +180,7 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `new` with this length, and nobody has its address any more.
-        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), (self.pages * PAGE) as usize) };
+        let _ = unsafe { rustix::mm::munmap(self.reserved.0.as_ptr().cast(), self.reserved.1) };
     }
 }
 
