@@ -50,6 +50,14 @@ pub(crate) fn ends_by_itself(wake: impl Fn() + Send + 'static) {
     *WAKE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(wake));
 }
 
+/// That work is done: from now on a signal ends the program itself again, if nothing else does. Whether one came
+/// before.
+pub(crate) fn ends_as_usual() -> bool {
+    *WAKE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    // A signal that found the work still there is known by now.
+    requested()
+}
+
 fn wait(signals: &SigSet, report: fn()) {
     let Ok(signal) = signals.wait() else { return };
     STATUS.store(128 + signal as u8, Ordering::SeqCst);

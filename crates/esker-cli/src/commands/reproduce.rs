@@ -30,6 +30,9 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
         let place = format!("{} ({} of {})", item.name, index + 1, items.len());
         found.push((*item, run_item(item, &place, arguments, common)?));
     }
+    if cancel::ends_as_usual() {
+        return Err(Failure::cancelled());
+    }
     if let Some(html) = html {
         write_page(html, &found, arguments, common)?;
     }

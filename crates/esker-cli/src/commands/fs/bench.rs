@@ -37,6 +37,9 @@ pub(super) fn run(arguments: &FsBenchArguments) -> Result<ExitCode, Failure> {
     } else {
         results(arguments, &own, &[])?
     };
+    if cancel::ends_as_usual() {
+        return Err(Failure::cancelled());
+    }
     match json {
         Some(json) => json.write_json(&results)?,
         None => output::print(&render(&results))?,

@@ -109,3 +109,27 @@ fn a_folder_that_does_not_work_is_an_error() {
     let error = esker_refuses(folder.path(), &["fs", "bench"]);
     assert!(error.contains("--peers"), "{error}");
 }
+
+#[test]
+fn a_signal_ends_a_bench_that_waits_for_the_reader_of_its_results() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap().success());
+    let arguments = ["fs", "bench", ".", "--work", "transfer", "--record", "4KiB", "--file", "64KiB", "--runs", "1"];
+    let arguments = [&arguments[..], &["--json=fifo"]].concat();
+    let mut child = command(folder.path(), &arguments).spawn().unwrap();
+    // By then it waits; if it does not, it ends by the signal all the same.
+    std::thread::sleep(Duration::from_millis(500));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let mut status = None;
+    for _ in 0..12_000 {
+        status = child.try_wait().unwrap();
+        if status.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if status.is_none() {
+        child.kill().unwrap();
+    }
+    assert_eq!(status.and_then(|status| status.code()), Some(143));
+}
