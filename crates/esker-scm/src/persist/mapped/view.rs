@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that one mapping of the processor can cover, if addresses and pool are aligned alike.
 const HUGE: usize = 2 << 20;
-/// Bytes that are made ready at once for accesses one behind the other: the first access to each page would wait for
-/// the kernel.
+/// Bytes that are made ready at once for stores one behind the other: the first store to each page would wait for the
+/// kernel.
 const AHEAD: u64 = 512 << 10;
 /// Most mappings of one view: a process has 65,530 in all.
 const STRETCHES_MAX: usize = 512;
@@ -29,7 +29,7 @@ pub struct View {
     mappings: usize,
     write_back: WriteBack,
     is_writable: bool,
-    /// Where the last access ended: a guess, as other threads may read and write elsewhere.
+    /// Where the last store ended: a guess, as other threads may store elsewhere.
     last_end: AtomicU64,
     /// Blocks of [`AHEAD`] bytes that were made ready, a bit for each.
     ready: Vec<AtomicU64>,
@@ -127,7 +127,8 @@ impl View {
         unsafe { self.base.as_ptr().add(offset as usize) }
     }
 
-    /// Has the kernel make the next block of pages ready for accesses one behind the other, once.
+    /// Has the kernel make the next block of pages ready for stores one behind the other, once. For reads it does so
+    /// itself.
     #[inline]
     fn prepare(&self, offset: u64, length: u64) {
         let end = offset + length;
@@ -142,7 +143,6 @@ impl View {
 
     #[cold]
     fn make_ready(&self, first: u64, last: u64) {
-        let advice = if self.is_writable { Advice::LinuxPopulateWrite } else { Advice::LinuxPopulateRead };
         for &(from, to) in &self.mapped {
             let (from, to) = (from.max(first), to.min(last));
             if from < to {
@@ -150,7 +150,8 @@ impl View {
                 // SAFETY: these pages are mapped, and what they hold stays.
                 let _ = unsafe {
                     let at = self.base.as_ptr().add((from * PAGE) as usize);
-                    rustix::mm::madvise(at.cast(), ((to - from) * PAGE) as usize, advice)
+                    let length = ((to - from) * PAGE) as usize;
+                    rustix::mm::madvise(at.cast(), length, Advice::LinuxPopulateWrite)
                 };
             }
         }
@@ -160,7 +161,6 @@ impl View {
     #[inline]
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         let from = self.address(offset, into.len());
-        self.prepare(offset, into.len() as u64);
         // SAFETY: `from` has as many bytes as `into`, and a mapping and a borrowed slice do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) }
     }
