@@ -17,8 +17,8 @@ use crate::{BenchError, FioEngine, Place, Way};
 pub enum Work {
     /// A file for each thread, written and read.
     Transfer(Transfer),
-    /// The same by the program fio, which can map the files. Its files are there before: the rate of first writes is
-    /// that of writes.
+    /// A file for each thread, by the program fio, which can map it. The files are there before: the rate of first
+    /// writes is that of writes.
     Fio(Transfer, FioEngine),
     /// Many small files.
     Postmark(Postmark),

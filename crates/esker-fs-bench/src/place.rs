@@ -16,7 +16,7 @@ use crate::BenchError;
 pub enum Way {
     /// By system calls, in the folder.
     Folder,
-    /// The same, with an fsync after each write: each record of a transfer, each file of Postmark.
+    /// By system calls, with an fsync after each write: each record of a transfer, each file of Postmark.
     SyncedFolder,
     /// Through the library of SCMFS, in a pool that is made in the folder.
     Library {

@@ -50,7 +50,7 @@ pub struct FsBenchPlace {
 pub enum FsWay {
     /// By system calls, in a folder.
     Folder,
-    /// The same, with an fsync after each write.
+    /// By system calls, in a folder, with an fsync after each write.
     SyncedFolder,
     /// By calls of the library, in a pool of SCMFS.
     Library,

@@ -50,6 +50,15 @@ struct Mapping {
 }
 
 impl<T> Outcome<T> {
+    /// What was done, as something else.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Outcome::Done(value) => Outcome::Done(change(value)),
+            Outcome::UseKernel => Outcome::UseKernel,
+            Outcome::Failed(error) => Outcome::Failed(error),
+        }
+    }
+
     fn of(answer: Result<(Reply, usize), Gone>, take: impl FnOnce(Reply, usize) -> Option<T>) -> Outcome<T> {
         match answer {
             Ok((Reply::UseKernel, _)) => Outcome::UseKernel,
@@ -243,11 +252,7 @@ impl RemoteFile {
         if let Some(Mapping { record, .. }) = self.view.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
             return if record.is_in_kernel() { Outcome::UseKernel } else { Outcome::Done(record.size()) };
         }
-        match self.attributes() {
-            Outcome::Done(attributes) => Outcome::Done(attributes.size),
-            Outcome::UseKernel => Outcome::UseKernel,
-            Outcome::Failed(error) => Outcome::Failed(error),
-        }
+        self.attributes().map(|attributes| attributes.size)
     }
 
     /// Sets its size.

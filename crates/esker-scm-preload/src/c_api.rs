@@ -116,11 +116,7 @@ impl PoolFile {
             return Ok(0);
         }
         self.ask(
-            |file| match file.write(offset, bytes) {
-                Outcome::Done((length, _)) => Outcome::Done(length as u64),
-                Outcome::UseKernel => Outcome::UseKernel,
-                Outcome::Failed(error) => Outcome::Failed(error),
-            },
+            |file| file.write(offset, bytes).map(|(length, _)| length as u64),
             |file| {
                 let written = match offset {
                     Some(offset) => rustix::io::pwrite(file, bytes, offset)?,
@@ -215,14 +211,14 @@ api! {
         let bytes = crate::exports::bytes(bytes, count);
         number(file.as_ref().ok_or(Errno::FAULT).and_then(|file| file.write(None, bytes)))
     }
-    /// Says how long a file is.
+    /// Bytes of a file.
     fn esker_scm_size(file: *const PoolFile) -> i64 {
         let size = file.as_ref().ok_or(Errno::FAULT).and_then(|file| {
             file.ask(RemoteFile::size, |file| Ok(rustix::fs::fstat(file)?.st_size.cast_unsigned()))
         });
         number(size)
     }
-    /// Sets how long a file is.
+    /// Sets the size of a file.
     fn esker_scm_set_size(file: *const PoolFile, size: u64) -> c_int {
         done(file.as_ref().ok_or(Errno::FAULT).and_then(|file| {
             file.ask(|file| file.set_size(size), |file| rustix::fs::ftruncate(file, size))

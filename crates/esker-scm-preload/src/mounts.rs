@@ -5,7 +5,7 @@ use esker_scm_channel::{Connection, MountLine, Numbers};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A mounted pool.
@@ -45,10 +45,8 @@ pub(crate) enum Mounted {
 /// The mounted pools; none before they are looked for.
 static MOUNTS: Mutex<Option<Vec<Known>>> = Mutex::new(None);
 
-const UNKNOWN: u8 = 0;
-const SOME: u8 = 1;
-const NONE: u8 = 2;
-static IS_ANY: AtomicU8 = AtomicU8::new(UNKNOWN);
+/// Whether all paths are the kernel's.
+static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// Held while the process forks.
 pub(crate) type Mounts = MutexGuard<'static, Option<Vec<Known>>>;
@@ -78,7 +76,7 @@ pub(crate) fn placeholder_number() -> Option<RawFd> {
 
 /// From now on all paths are the kernel's.
 pub(crate) fn stop() {
-    IS_ANY.store(NONE, Ordering::Relaxed);
+    IS_STOPPED.store(true, Ordering::Relaxed);
 }
 
 /// The process is somebody else: for files that it opens from now on the owner has to ask again who it is.
@@ -98,7 +96,7 @@ pub(crate) fn forget_in_child(mounts: &mut Mounts) {
 /// The connection and the path of what is below a mount; none if the path does not lead there, or is not told simply
 /// enough to know.
 pub(crate) fn inside(path: &CStr) -> Option<Inside> {
-    if IS_ANY.load(Ordering::Relaxed) == NONE {
+    if IS_STOPPED.load(Ordering::Relaxed) {
         return None;
     }
     let mut mounts = lock();
@@ -107,7 +105,6 @@ pub(crate) fn inside(path: &CStr) -> Option<Inside> {
         stop();
         return None;
     }
-    IS_ANY.store(SOME, Ordering::Relaxed);
     let path = absolute(path.to_bytes())?;
     let (mount, begin) = known.iter_mut().find_map(|mount| Some((holds(mount, &path)?, mount)).map(|(b, m)| (m, b)))?;
     let connection = connect(mount)?;

@@ -90,13 +90,11 @@ impl OpenFile {
 
     /// Writes at the position, or at the end if the file is appended to.
     pub(crate) fn write(&self, bytes: &[u8]) -> Outcome<usize> {
-        self.at_position(|position| match self.write_from(*position, bytes) {
-            Outcome::Done((length, end)) => {
+        self.at_position(|position| {
+            self.write_from(*position, bytes).map(|(length, end)| {
                 *position = if length > 0 { end } else { *position };
-                Outcome::Done(length)
-            }
-            Outcome::UseKernel => Outcome::UseKernel,
-            Outcome::Failed(error) => Outcome::Failed(error),
+                length
+            })
         })
     }
 

@@ -64,15 +64,11 @@ pub(crate) fn take(_changing: &Changing, descriptor: RawFd) -> Option<Entry> {
     slot.entry.write().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Says whether the descriptor is closed when another program is run. True if it is one of a file of a pool.
-pub(crate) fn set_closes_on_exec(descriptor: RawFd, closes_on_exec: bool) -> bool {
-    let Some(slot) = used(descriptor) else { return false };
-    match slot.entry.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        Some(entry) if !entry.file.is_left() => {
-            entry.closes_on_exec = closes_on_exec;
-            true
-        }
-        _ => false,
+/// Sets whether the descriptor of a file of a pool is closed when another program is run.
+pub(crate) fn set_closes_on_exec(descriptor: RawFd, closes_on_exec: bool) {
+    let Some(slot) = used(descriptor) else { return };
+    if let Some(entry) = slot.entry.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        entry.closes_on_exec = closes_on_exec;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Flags, locks and attributes of what is open.
 
 use super::attempt;
-use super::descriptors::duplicate_from;
+use super::descriptors::duplicate_file;
 use crate::next::replace;
 use crate::open_file::{CHANGEABLE, OpenFile};
 use crate::{leaving, raw, slots};
@@ -63,7 +63,7 @@ unsafe fn lock(file: &Arc<OpenFile>, command: c_int, argument: usize) -> Result<
 /// As fcntl(2) says.
 unsafe fn control(fd: c_int, command: c_int, argument: usize, next: impl Fn() -> c_int) -> Option<c_int> {
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
-        return duplicate_from(fd, command == libc::F_DUPFD_CLOEXEC, next);
+        return duplicate_file(fd, command == libc::F_DUPFD_CLOEXEC, next);
     }
     let entry = slots::entry(fd).filter(|entry| !entry.file.is_left())?;
     let file = &entry.file;

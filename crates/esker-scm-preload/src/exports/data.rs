@@ -38,11 +38,7 @@ fn read_to(descriptor: c_int, place: Result<At, Errno>, into: &mut [u8]) -> Opti
 fn write_from(descriptor: c_int, place: Result<At, Errno>, bytes: &[u8]) -> Option<ssize_t> {
     let answer = attempt(descriptor, |file| match place {
         Ok(At::Position) => file.write(bytes),
-        Ok(At::Offset(offset)) => match file.write_from(offset, bytes) {
-            Outcome::Done((length, _)) => Outcome::Done(length),
-            Outcome::UseKernel => Outcome::UseKernel,
-            Outcome::Failed(error) => Outcome::Failed(error),
-        },
+        Ok(At::Offset(offset)) => file.write_from(offset, bytes).map(|(length, _)| length),
         Err(error) => Outcome::Failed(error),
     });
     Some(number(answer?.map(|length| length as i64)) as ssize_t)
@@ -117,8 +113,11 @@ unsafe fn write_pieces(
     write_from(descriptor, place, &whole)
 }
 
-/// A place in a call that has flags: -1 means the position.
-fn at_or_position(offset: off_t) -> Result<At, Errno> {
+/// A place in a call that has flags, which are the kernel's: -1 means the position.
+fn at_or_position(descriptor: c_int, offset: off_t, flags: c_int) -> Result<At, Errno> {
+    if flags != 0 {
+        crate::leaving::leave_descriptor(descriptor);
+    }
     if offset == -1 { Ok(At::Position) } else { at(offset) }
 }
 
@@ -158,12 +157,8 @@ replace! {
     }
     [preadv2, preadv64v2]
     (fd: c_int, list: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t, or next {
-        if flags != 0 {
-            crate::leaving::leave_descriptor(fd);
-            return next();
-        }
         // SAFETY: the caller vouches for the pieces.
-        unsafe { read_pieces(fd, at_or_position(offset), list, count) }.unwrap_or_else(next)
+        unsafe { read_pieces(fd, at_or_position(fd, offset, flags), list, count) }.unwrap_or_else(next)
     }
     [writev] (fd: c_int, list: *const iovec, count: c_int) -> ssize_t, or next {
         // SAFETY: the caller vouches for the pieces.
@@ -175,12 +170,8 @@ replace! {
     }
     [pwritev2, pwritev64v2]
     (fd: c_int, list: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t, or next {
-        if flags != 0 {
-            crate::leaving::leave_descriptor(fd);
-            return next();
-        }
         // SAFETY: the caller vouches for the pieces.
-        unsafe { write_pieces(fd, at_or_position(offset), list, count) }.unwrap_or_else(next)
+        unsafe { write_pieces(fd, at_or_position(fd, offset, flags), list, count) }.unwrap_or_else(next)
     }
     [lseek, lseek64, __lseek] (fd: c_int, offset: off_t, whence: c_int) -> off_t, or next {
         let forward = u64::try_from(offset);

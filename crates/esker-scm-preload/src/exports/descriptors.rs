@@ -22,7 +22,7 @@ fn close_file(descriptor: c_int) -> bool {
 }
 
 /// Makes `new`, which `duplicate` opens, another descriptor of the file behind `old`; none if there is no such file.
-fn duplicate_file(old: c_int, closes_on_exec: bool, duplicate: impl FnOnce() -> c_int) -> Option<c_int> {
+pub(super) fn duplicate_file(old: c_int, closes_on_exec: bool, duplicate: impl FnOnce() -> c_int) -> Option<c_int> {
     let changing = slots::change();
     let Entry { file, .. } = slots::entry(old)?;
     let new = duplicate();
@@ -45,11 +45,6 @@ fn duplicate_file(old: c_int, closes_on_exec: bool, duplicate: impl FnOnce() -> 
         }
     }
     Some(new)
-}
-
-/// By fcntl(2): the lowest free descriptor from a number on.
-pub(super) fn duplicate_from(old: c_int, closes_on_exec: bool, next: impl FnOnce() -> c_int) -> Option<c_int> {
-    duplicate_file(old, closes_on_exec, next)
 }
 
 /// Another descriptor at a given number; none if the kernel knows both.

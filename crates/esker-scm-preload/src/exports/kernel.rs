@@ -7,7 +7,7 @@ use libc::{c_long, fd_set, nfds_t, off_t, pollfd, sigset_t, size_t, ssize_t, tim
 use std::ffi::{c_int, c_uint, c_void};
 
 /// # Safety
-/// There have to be so many.
+/// `polled` points to `count` of them, or is null.
 unsafe fn leave_polled(polled: *const pollfd, count: nfds_t) {
     if !polled.is_null() {
         for index in 0..count as usize {

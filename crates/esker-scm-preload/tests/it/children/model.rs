@@ -32,7 +32,7 @@ impl Mapping {
     }
 
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: it has so many bytes, and this process has one thread that uses it.
+        // SAFETY: the mapping has `SIZE` bytes, and one thread of this process uses it.
         unsafe { std::slice::from_raw_parts_mut(self.0, SIZE) }
     }
 }

@@ -92,7 +92,7 @@ fn maps() {
     let file = make("a");
     file.write_all_at(&[1; 8192], 0).unwrap();
     let descriptor = file.as_raw_fd();
-    // SAFETY: the mapping has so many bytes, and nobody else uses it.
+    // SAFETY: the mapping has 8192 bytes, and nobody else uses it.
     unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let mapped = libc::mmap(std::ptr::null_mut(), 8192, access, libc::MAP_SHARED, descriptor, 0).cast::<u8>();
@@ -140,7 +140,7 @@ fn sees_no_old_pages_in_a_mapping() {
     file.write_all_at(&[2; 4096], 0).unwrap();
     assert!(is_placeholder(file.as_raw_fd()));
     assert_eq!(mapped_byte(file.as_raw_fd()), 2);
-    // The same with a size that the kernel does not know.
+    // A file whose size the kernel does not know is mapped up to its end.
     let file = make("grown");
     file.try_lock_shared().unwrap();
     file.write_all_at(&[3; 4096], 0).unwrap();

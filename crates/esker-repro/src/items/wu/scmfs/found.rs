@@ -30,7 +30,7 @@ impl Found {
         rates.as_ref().map(|rates| rates[part.index()]).map_err(Clone::clone)
     }
 
-    /// Bytes per second that so many threads copy out of memory.
+    /// Bytes per second that this number of threads copies out of memory.
     pub(super) fn memory(&self, threads: usize) -> Value {
         let found = self.memory.iter().find(|(of, _)| *of == threads);
         found.map(|(_, rate)| *rate).ok_or_else(|| "memory was not read".into())

@@ -28,7 +28,7 @@ use machine::{Bench, Here};
 enum System {
     /// Nothing is durable when a call returns, as in the paper without "file system consistency"; pages of 4 KiB.
     Scmfs,
-    /// The same with pages of 2 MiB.
+    /// Nothing is durable when a call returns; pages of 2 MiB.
     ScmfsHuge,
     /// Changes of metadata are durable when a call returns; pages of 4 KiB.
     ScmfsMetadata,
