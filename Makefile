@@ -5,7 +5,7 @@ ESKER := target/release/esker
 QUICK := target/quick/esker
 SAMPLE := samples/office-server.nbdkit.log.zst
 
-.PHONY: help demo demo-live test check bench bench-smoke soak reproduce docs setup setup-test build
+.PHONY: help demo demo-fs demo-live test check bench bench-smoke soak reproduce docs setup setup-test build
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,6 +16,10 @@ demo: setup ## Build, study the bundled sample, say where the report is
 	@echo
 	@echo "The report is $(CURDIR)/report.html: open it in a browser."
 	@echo "The program is $(QUICK); make build makes a faster one, $(ESKER)."
+
+demo-fs: setup ## SCMFS at work: git on a mounted pool, kill -9, and its speed beside tmpfs; half a minute
+	cargo build --profile quick --locked --quiet --bin esker
+	@scripts/demo-fs.sh $(QUICK)
 
 demo-live: setup ## A volume over two emulated devices under load, live, and a study of its recording; about a minute
 	cargo build --profile quick --locked --quiet --bin esker

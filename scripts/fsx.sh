@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs fsx, which reads and writes a file in all ways at random and compares, on a mounted pool, through the kernel
 # (mount) or with the library of `esker fs run` (run): scripts/fsx.sh [OPERATIONS [SEED [ESKER [mount|run]]]]. With the
-# library it maps nothing: a file that was mapped would be the kernel's until it is opened again. Needs root, and the
-# program:
+# library it maps nothing: a file that was mapped would be the kernel's until it is opened again. Nor does it copy
+# ranges, for which it makes a system call of its own. Needs root, and the program:
 # cargo install fsx --version 0.3.2 --locked --root target/tools
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,8 +10,8 @@ operations="${1:-100000}"
 seed="${2:-1}"
 esker="$(realpath "${3:-target/release/esker}")"
 tool="$(realpath target/tools/bin/fsx)"
-with="" maps=10
-if [ "${4:-mount}" = run ]; then with="$esker fs run --" maps=0; fi
+with="" maps=10 copies=1
+if [ "${4:-mount}" = run ]; then with="$esker fs run --" maps=0 copies=0; fi
 folder="$(mktemp -d /dev/shm/fsx.XXXXXX)"
 end() {
     "$esker" fs unmount "$folder/mnt" 2>/dev/null || umount -l "$folder/mnt" 2>/dev/null || true
@@ -34,7 +34,7 @@ fsync = 1
 fdatasync = 1
 posix_fallocate = 1
 punch_hole = 1
-copy_file_range = 1
+copy_file_range = $copies
 SETTINGS
 $with "$tool" -f "$folder/fsx.toml" -N "$operations" -S "$seed" -P "$folder" "$folder/mnt/file"
 "$esker" fs unmount "$folder/mnt"

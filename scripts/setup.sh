@@ -40,6 +40,7 @@ test)
         mke2fs:e2fsprogs; do
         apt_install "${client%:*}" "${client#*:}" "volumes are served to it" || true
     done
+    apt_install fusermount3 fuse3 "ordinary users mount with it" || true
     ;;
 *)
     echo "usage: setup.sh build|test" >&2

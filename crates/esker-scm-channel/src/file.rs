@@ -24,8 +24,8 @@ pub enum Outcome<T> {
 
 /// Calls on a file that go to the owner before its pages are mapped: that costs as much as some calls.
 const CALLS_BEFORE_VIEW: u32 = 4;
-/// Bytes of a call from which on pages are mapped at once.
-const LARGE: usize = 32 << 10;
+/// Bytes of a call from which on pages are mapped at once: it would take more than one call to the owner.
+const LARGE: usize = WINDOW + 1;
 /// Fewest pages that a view has room for.
 const VIEW_PAGES_MIN: u64 = 512;
 

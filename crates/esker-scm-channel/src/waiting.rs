@@ -5,22 +5,17 @@ use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Looks at a word before sleeping: some microseconds, about what an answer takes.
-const LOOKS: u32 = 2_000;
-/// Looks after which another process on the same core gets its turn.
-const LOOKS_BEFORE_YIELD: u32 = 200;
+const LOOKS: u32 = 300;
 
-/// Looks at something for a moment; whether it came.
+/// Looks at something for a moment; whether it came. It never yields: where others keep all cores busy, who yields
+/// waits for a whole turn of theirs, and who sleeps is woken at once.
 #[inline]
 pub(crate) fn look(mut has_come: impl FnMut() -> bool) -> bool {
-    for look in 1..=LOOKS {
+    for _ in 0..LOOKS {
         if has_come() {
             return true;
         }
-        if look.is_multiple_of(LOOKS_BEFORE_YIELD) {
-            rustix::thread::sched_yield();
-        } else {
-            std::hint::spin_loop();
-        }
+        std::hint::spin_loop();
     }
     false
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod mounts;
+mod ordinary_user;
 
 use std::fs;
 
