@@ -1,0 +1,219 @@
+//! Servers that join, are drained, or fail; moves of plans.
+
+use crate::id::{PartitionId, ServerId, SliceReplica};
+use crate::map::ReplicaPlace;
+use crate::plan::Plan;
+use crate::servers::ServerState;
+use crate::shape::ServerSpec;
+
+use super::Router;
+
+impl Router {
+    /// Returns the server that a replica is complete on.
+    pub(super) fn home(&self, replica: SliceReplica) -> Option<ServerId> {
+        match self.map.place(replica) {
+            ReplicaPlace::Complete(home) => Some(home),
+            ReplicaPlace::Offloading { .. } => None,
+        }
+    }
+
+    /// Returns whether a replica may go to a server: it has room, and no other replica of the slice is there, on its
+    /// way there or leaving there, or shares its failure domain.
+    fn may_go(&self, replica: SliceReplica, to: ServerId) -> bool {
+        let shares = |other: ServerId| self.servers.domain(other) == self.servers.domain(to);
+        self.servers.takes_more(to)
+            && self.map.replicas_of(replica.slice).all(|other| {
+                let (one, two) = match self.map.place(other) {
+                    ReplicaPlace::Complete(home) => (Some(home), None),
+                    ReplicaPlace::Offloading { source, destination } => (source, destination),
+                };
+                let mut ends = one.into_iter().chain(two);
+                if other == replica { ends.all(|end| end != to) } else { !ends.any(shares) }
+            })
+    }
+
+    /// Returns a destination for a replica: the server of its partition, or the next one on the ring that may be.
+    fn destination(&self, replica: SliceReplica) -> Option<ServerId> {
+        let shape = self.map.shape();
+        let partition = shape.partition_of(replica.slice);
+        let home = self.map.partition_home(partition, replica.replica);
+        let mut servers = std::iter::once(home).chain(self.ring.walk(shape.point_of(partition)));
+        servers.find(|server| self.may_go(replica, *server))
+    }
+
+    fn begin_move(&mut self, replica: SliceReplica, from: ServerId, to: ServerId) {
+        self.map.begin(replica, Some(from), Some(to));
+        self.servers.get_mut(to).used += 1;
+        self.report.moves_begun += 1;
+    }
+
+    /// Sets a replica in motion of which no server is left.
+    fn begin_rebuild(&mut self, replica: SliceReplica) {
+        let to = self.destination(replica);
+        self.map.begin(replica, None, to);
+        if let Some(server) = to {
+            self.servers.get_mut(server).used += 1;
+        }
+        self.report.replicas_lost += 1;
+    }
+
+    /// Begins the moves of a plan, unless those of the round before are still under way.
+    pub(super) fn begin_plan(&mut self, plan: &Plan) {
+        let may_begin = self.is_settled();
+        for wanted in &plan.moves {
+            let (slices, to) = (self.map.shape().slices, wanted.to);
+            let is_known = wanted.slice.0 < slices && self.servers.serves(to);
+            let mut replicas = self.map.replicas_of(wanted.slice);
+            let found = replicas.find(|replica| is_known && self.home(*replica) == Some(wanted.from));
+            match found.filter(|replica| may_begin && self.may_go(*replica, to)) {
+                Some(replica) => self.begin_move(replica, wanted.from, to),
+                None => self.report.moves_refused += 1,
+            }
+        }
+    }
+
+    /// A server joins: partitions for which the ring now names it go there.
+    pub(super) fn join(&mut self, spec: ServerSpec) {
+        let joined = self.servers.add(spec);
+        self.ring.add(joined, spec.virtual_nodes);
+        let taken: Vec<Option<u8>> =
+            (0..self.map.shape().partitions).map(|at| self.taken_by(joined, PartitionId(at))).collect();
+        let mut leaving = Vec::new();
+        for replica in self.map.replicas() {
+            let partition = self.map.shape().partition_of(replica.slice);
+            let home = self.map.partition_home(partition, replica.replica);
+            if taken[partition.0 as usize] == Some(replica.replica) && self.home(replica) == Some(home) {
+                leaving.push((replica, home));
+            }
+        }
+        leaving.iter().for_each(|(replica, home)| self.map.pin(*replica, *home));
+        for (at, replica) in taken.iter().enumerate().filter_map(|(at, taken)| taken.map(|replica| (at, replica))) {
+            self.map.set_partition_home(PartitionId(at as u32), replica, joined);
+        }
+        for (replica, home) in leaving {
+            if self.may_go(replica, joined) {
+                self.begin_move(replica, home, joined);
+            }
+        }
+        self.retry_placing();
+    }
+
+    /// Returns which replica of a partition a server that joins takes, if any: that of the server which the ring no
+    /// longer names.
+    fn taken_by(&self, joined: ServerId, partition: PartitionId) -> Option<u8> {
+        let domain = |server| self.servers.domain(server);
+        let now = self.map.partition_homes(partition);
+        let named = self.ring.homes(self.map.shape().point_of(partition), now.len(), domain);
+        if !named.contains(&joined) {
+            return None;
+        }
+        let replaced = now.iter().position(|server| !named.contains(server))?;
+        let others = now.iter().enumerate().filter(|(at, _)| *at != replaced);
+        let shares = others.map(|(_, other)| domain(*other)).any(|other| other == domain(joined));
+        (!shares).then_some(replaced as u8)
+    }
+
+    /// Gives the partitions of a server that has left the ring to others. Where no server may have one, it stays: its
+    /// slices have places of their own.
+    fn replace_in_partitions(&mut self, left: ServerId) {
+        for partition in (0..self.map.shape().partitions).map(PartitionId) {
+            let homes = self.map.partition_homes(partition);
+            let Some(at) = homes.iter().position(|home| *home == left) else { continue };
+            let others: Vec<ServerId> = homes.iter().copied().filter(|home| *home != left).collect();
+            let shares = |server: ServerId| {
+                others.iter().any(|other| self.servers.domain(*other) == self.servers.domain(server))
+            };
+            let next = self.ring.walk(self.map.shape().point_of(partition)).find(|server| !shares(*server));
+            if let Some(server) = next {
+                self.map.set_partition_home(partition, at as u8, server);
+            }
+        }
+    }
+
+    /// A server is to be emptied: what is there leaves for others, as far as they have room.
+    pub(super) fn drain(&mut self, server: ServerId) {
+        if !self.servers.serves(server) || self.servers.get(server).state == ServerState::Draining {
+            return;
+        }
+        self.servers.get_mut(server).state = ServerState::Draining;
+        self.ring.remove(server);
+        let here: Vec<_> = self.map.replicas().filter(|replica| self.home(*replica) == Some(server)).collect();
+        here.iter().for_each(|replica| self.map.pin(*replica, server));
+        self.replace_in_partitions(server);
+        here.into_iter().for_each(|replica| self.leave_if_draining(replica, server));
+    }
+
+    /// Sets a complete replica in motion if its server is being drained.
+    pub(super) fn leave_if_draining(&mut self, replica: SliceReplica, home: ServerId) {
+        if self.servers.get(home).state == ServerState::Draining
+            && let Some(to) = self.destination(replica)
+        {
+            self.begin_move(replica, home, to);
+        }
+    }
+
+    /// A server is gone. Replicas that were there are rebuilt from others; those that were on their way there turn
+    /// back; those that were leaving go on with what other replicas have.
+    pub(super) fn fail(&mut self, server: ServerId) {
+        if !self.servers.serves(server) {
+            return;
+        }
+        let failed = self.servers.get_mut(server);
+        (failed.state, failed.used) = (ServerState::Failed, 0);
+        self.ring.remove(server);
+        let places = self.map.replicas().map(|replica| (replica, self.map.place(replica)));
+        let touched: Vec<_> = places
+            .filter(|(_, place)| match *place {
+                ReplicaPlace::Complete(home) => home == server,
+                ReplicaPlace::Offloading { source, destination } => {
+                    source == Some(server) || destination == Some(server)
+                }
+            })
+            .collect();
+        touched.iter().for_each(|(replica, place)| {
+            if let ReplicaPlace::Complete(home) = place {
+                self.map.pin(*replica, *home);
+            }
+        });
+        self.replace_in_partitions(server);
+        for (replica, place) in touched {
+            match place {
+                ReplicaPlace::Offloading { source: Some(source), destination } if source == server => {
+                    self.map.set_ends(replica, None, destination);
+                }
+                ReplicaPlace::Offloading { source: Some(source), .. } => {
+                    self.map.turn_back(replica, source);
+                    self.complete_if_moved(replica);
+                }
+                ReplicaPlace::Complete(_) | ReplicaPlace::Offloading { source: None, .. } => {
+                    self.begin_rebuild(replica);
+                }
+            }
+        }
+        self.purges.retain(|(_, other), _| *other != server);
+    }
+
+    /// Places replicas that found no server before, and empties servers that are drained further.
+    pub(super) fn retry_placing(&mut self) {
+        let homeless = |replica: &SliceReplica| {
+            matches!(self.map.place(*replica), ReplicaPlace::Offloading { destination: None, .. })
+        };
+        let first = SliceReplica { slice: crate::id::SliceId(0), replica: 0 };
+        let waiting: Vec<_> = self.map.moving_from(first).filter(homeless).collect();
+        for replica in waiting {
+            let ReplicaPlace::Offloading { source, .. } = self.map.place(replica) else { continue };
+            if let Some(to) = self.destination(replica) {
+                self.map.set_ends(replica, source, Some(to));
+                self.servers.get_mut(to).used += 1;
+            }
+        }
+        let is_drained = |(_, server): &(ServerId, &crate::servers::Server)| {
+            server.state == ServerState::Draining && server.used > 0
+        };
+        if self.servers.iter().any(|server| is_drained(&server)) {
+            let here: Vec<_> =
+                self.map.replicas().filter_map(|replica| self.home(replica).map(|home| (replica, home))).collect();
+            here.into_iter().for_each(|(replica, home)| self.leave_if_draining(replica, home));
+        }
+    }
+}
