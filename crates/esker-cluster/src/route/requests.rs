@@ -256,7 +256,16 @@ impl Router {
         let work = &self.works[&id];
         let (object, moving) = (work.object, work.replicas);
         let (slice, index) = self.map.slice_of(object);
-        let have: Vec<ServerId> = work.performed.iter().copied().filter(|it| self.servers.serves(*it)).collect();
+        // A server counts that will be read. One that has missed another change meanwhile does not: else two changes of
+        // which each missed another replica would leave none that may be read.
+        let counts = |server: &ServerId| {
+            self.servers.serves(*server)
+                && self.map.replicas_of(slice).any(|replica| {
+                    self.map.reader(replica, index) == Some(*server)
+                        || moving & 1 << replica.replica != 0 && self.destination_is_in(replica, index, &[*server])
+                })
+        };
+        let have: Vec<ServerId> = work.performed.iter().copied().filter(counts).collect();
         if have.is_empty() {
             self.keep_one_version(object);
             return Err(RequestError::Failed);

@@ -1,7 +1,7 @@
 //! Wear models: how many erases a server's writes cost. One file per model.
 
 mod counters;
-pub mod equations;
+pub(crate) mod equations;
 mod light;
 mod published;
 

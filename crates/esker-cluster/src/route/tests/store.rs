@@ -16,7 +16,7 @@ pub(super) struct Page {
     version: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) pages: [Page; PAGES],
     /// Whether the object was deleted, or never was.
@@ -24,6 +24,12 @@ pub(super) struct Stored {
     epoch: MapEpoch,
     /// Whether the router was told that the server has this.
     pub(super) confirmed: bool,
+}
+
+impl Stored {
+    fn nothing() -> Self {
+        Self { pages: Default::default(), tombstone: true, epoch: MapEpoch::default(), confirmed: true }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -50,7 +56,7 @@ impl Store {
         tombstone: bool,
         stamp: Stamp,
     ) -> bool {
-        let stored = self.objects.entry(object).or_insert_with(|| Stored { tombstone: true, ..Stored::default() });
+        let stored = self.objects.entry(object).or_insert_with(|| Stored::nothing());
         let mut all = true;
         for (page, value) in stored.pages.iter_mut().zip(values) {
             let Some(value) = value else { continue };
@@ -67,7 +73,7 @@ impl Store {
 
     /// Returns the values that another server gets, and refuses older versions from now on.
     pub(super) fn hand_over(&mut self, object: ObjectId, stamp: Stamp) -> [u64; PAGES] {
-        let stored = self.objects.entry(object).or_insert_with(|| Stored { tombstone: true, ..Stored::default() });
+        let stored = self.objects.entry(object).or_insert_with(|| Stored::nothing());
         stored.pages.iter_mut().for_each(|page| page.version = page.version.max(stamp.version));
         stored.epoch = stored.epoch.max(stamp.epoch);
         stored.pages.map(|page| page.value)

@@ -181,15 +181,17 @@ impl World {
         }
     }
 
-    /// An object may be called lost only if no server has its newest version that the router was told of.
+    /// An object may be called lost only if no server has its newest version that the router was told of. Values tell
+    /// versions apart only where each page was written, and it is known what became of each change.
     fn check_lost(&mut self, object: ObjectId, tag: RequestTag) {
         self.lost += 1;
-        let allowed = self.allowed(object, tag, ObjectRange { begin: 0, end: 0 });
         if self.changes.get(&object).into_iter().flatten().any(|change| change.outcome != Outcome::Succeeded) {
             return;
         }
-        drop(allowed);
         let newest = self.allowed(object, tag, WHOLE);
+        if newest.iter().any(|values| values.contains(&0)) {
+            return;
+        }
         for (id, _) in self.router.servers().iter().filter(|(id, _)| self.router.servers().serves(*id)) {
             let Some(stored) = self.stores[id.index()].objects.get(&object) else { continue };
             let has = stored.pages.iter().zip(&newest).all(|(page, newest)| newest.contains(&page.value));
@@ -306,7 +308,9 @@ impl World {
             }
         };
         if let Some(stored) = object_of(&work).and_then(|object| self.stores[store].objects.get_mut(&object)) {
-            stored.confirmed = confirmed;
+            // A part write leaves the rest as it was.
+            let is_part = matches!(work, ServerWork::Write { range, .. } if range != WHOLE);
+            stored.confirmed = confirmed && (stored.confirmed || !is_part);
         }
         performed
     }
@@ -358,7 +362,8 @@ impl World {
             }
         }
         self.perform_late(usize::MAX);
-        for _ in 0..2 {
+        // What arrives at a server that is drained leaves again: a few rounds until all is at rest.
+        for _ in 0..5 {
             self.on(RouterInput::EpochEnds);
             self.on(RouterInput::CopyBudget(Bytes(1 << 20)));
             self.end_all();

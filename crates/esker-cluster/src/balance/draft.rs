@@ -1,0 +1,92 @@
+//! A plan in the making: what the cluster would be like after the moves so far.
+
+use std::collections::BTreeSet;
+
+use esker_core::Bytes;
+
+use crate::id::{ServerId, SliceId};
+use crate::plan::{Plan, SliceMove};
+
+use super::ClusterView;
+
+/// A plan in the making.
+#[derive(Debug)]
+pub(super) struct Draft<'a> {
+    view: &'a ClusterView<'a>,
+    /// Pages written to each server in an epoch.
+    pub(super) pages: Vec<f64>,
+    room: Vec<u32>,
+    budget: u64,
+    /// Slices that the plan moves.
+    moved: BTreeSet<SliceId>,
+    pub(super) plan: Plan,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(view: &'a ClusterView<'a>) -> Self {
+        Self {
+            view,
+            pages: view.servers.iter().map(|server| server.flash.pages).collect(),
+            room: view.servers.iter().map(|server| if server.takes_more { server.room } else { 0 }).collect(),
+            budget: view.budget.0,
+            moved: BTreeSet::new(),
+            plan: Plan::default(),
+        }
+    }
+
+    /// Returns whether `copied` bytes are left to copy.
+    pub(super) fn affords(&self, copied: Bytes) -> bool {
+        copied.0 <= self.budget
+    }
+
+    /// Returns whether the replica of a slice on `from` may go to `to`: the plan moves no replica of the slice yet,
+    /// `to` takes more and has room, it is no home of the slice, and it shares a failure domain with no other home.
+    pub(super) fn may_go(&self, slice: SliceId, from: ServerId, to: ServerId) -> bool {
+        let domain = self.view.servers[to.index()].domain;
+        let others = self.view.homes(slice).iter().filter(|home| **home != from);
+        to != from
+            && !self.moved.contains(&slice)
+            && self.view.servers[to.index()].serves
+            && self.room[to.index()] > 0
+            && others.clone().all(|other| *other != to && self.view.servers[other.index()].domain != domain)
+    }
+
+    /// Returns whether a server stays within its load with so many more pages an epoch.
+    pub(super) fn carries(&self, to: ServerId, pages: f64) -> bool {
+        self.pages[to.index()] + pages <= self.view.servers[to.index()].pages_most
+    }
+
+    /// Adds a move. `pages` an epoch go with it.
+    pub(super) fn add(&mut self, wanted: SliceMove, pages: f64) {
+        let SliceMove { slice, from, to, copied } = wanted;
+        self.pages[from.index()] -= pages;
+        self.pages[to.index()] += pages;
+        // The room at the source is free only once the move is complete.
+        self.room[to.index()] -= 1;
+        self.budget -= copied.0;
+        self.moved.insert(slice);
+        self.plan.moves.push(wanted);
+    }
+}
+
+/// Returns the slices that have a replica on each of the `chosen` servers and pass `is_wanted`, in their order.
+pub(super) fn slices_by_server(
+    view: &ClusterView<'_>,
+    chosen: &[bool],
+    is_wanted: impl Fn(SliceId, ServerId) -> bool,
+) -> Vec<Vec<SliceId>> {
+    let mut found = vec![Vec::new(); view.servers.len()];
+    for slice in (0..view.slices.len() as u32).map(SliceId) {
+        for home in view.homes(slice) {
+            if chosen[home.index()] && is_wanted(slice, *home) {
+                found[home.index()].push(slice);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the index with the greatest value among those with one; the first of equals.
+pub(super) fn greatest(values: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
+    values.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(index, _)| index)
+}
