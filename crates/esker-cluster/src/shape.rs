@@ -115,7 +115,7 @@ impl ClusterShape {
     /// Returns the partition of a slice, by the hash of its number.
     pub fn partition_of(&self, slice: SliceId) -> PartitionId {
         let hash = u128::from(fnv1a_of(u64::from(slice.0)));
-        PartitionId((hash * u128::from(self.partitions) >> 64) as u32)
+        PartitionId(((hash * u128::from(self.partitions)) >> 64) as u32)
     }
 
     /// Returns where a partition begins on the ring.

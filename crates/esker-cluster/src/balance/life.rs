@@ -131,19 +131,22 @@ impl Life {
     /// Returns the hottest slice of a server that another one can take without using its life faster than `cap`, by its
     /// place in the list, and that server: the one that has the most life to spare.
     fn find_move(&self, round: &Round<'_>, from: usize, cap: f64) -> Option<(usize, usize)> {
+        // Whoever cannot take the coldest one can take none.
+        let least = f64::from(self.slices[round.slices[from].first()?.index()]);
+        let able: Vec<usize> = (0..round.pages.len()).filter(|to| round.speed(*to, least) <= cap).collect();
         (0..round.slices[from].len()).rev().find_map(|at| {
             let slice = round.slices[from][at];
             let pages = f64::from(self.slices[slice.index()]);
             let now = f64::from(round.view.slices[slice.index()].pages);
-            let takes = |to: &usize| {
-                let server = ServerId(*to as u16);
-                round.speed(*to, pages) <= cap
+            let takes = |to: &&usize| {
+                let (to, server) = (**to, ServerId(**to as u16));
+                round.speed(to, pages) <= cap
                     && round.draft.may_go(slice, ServerId(from as u16), server)
                     && round.draft.carries(server, pages.max(now))
                     && round.draft.affords(round.view.slice_bytes())
             };
-            let takers = (0..round.pages.len()).filter(takes);
-            greatest(takers.map(|to| (to, -round.speed(to, pages)))).map(|to| (at, to))
+            let takers = able.iter().filter(takes);
+            greatest(takers.map(|to| (*to, -round.speed(*to, pages)))).map(|to| (at, to))
         })
     }
 }
@@ -169,6 +172,10 @@ impl Balancer for Life {
         }
         let Some(mut round) = self.begin(view) else { return Plan::default() };
         let before = round.shortest_life();
+        // Nothing is better than all wearing out together.
+        if 1.0 / round.even < before * (1.0 + self.gain) {
+            return Plan::default();
+        }
         while self.relieve(&mut round) {}
         // What does not help the weakest server is not worth its writes.
         if round.shortest_life() < before * (1.0 + self.gain) { Plan::default() } else { round.draft.plan }

@@ -46,6 +46,17 @@ fn it_ends_when_no_hot_slice_is_left() {
     assert_eq!(ewo(&cold, &[("epsilon_c", text("50%"))]).moves.len(), 5);
 }
 
+/// Point 13: a source with nothing that fits does not keep back the others. The one slice of server 0 is too large for
+/// any destination.
+#[test]
+fn a_source_that_is_stuck_drops_out() {
+    let servers = vec![server(0, 3000.0), server(1, 1500.0), server(2, 0.0), server(3, 0.0)];
+    let mut slices = vec![slice([0, 1, 2], 8000.0)];
+    slices.extend((0..8).map(|_| slice([1, 0, 2], 400.0)));
+    let plan = ewo(&Cluster::new(servers, slices, 1), &[("rho_c", text("0%"))]);
+    assert!(!plan.moves.is_empty() && plan.moves.iter().all(|wanted| wanted.from == ServerId(1)), "{plan:?}");
+}
+
 /// Point 13: `k` counts up. Each iteration fills one destination.
 #[test]
 fn it_ends_after_its_steps() {

@@ -56,7 +56,7 @@ impl Store {
         tombstone: bool,
         stamp: Stamp,
     ) -> bool {
-        let stored = self.objects.entry(object).or_insert_with(|| Stored::nothing());
+        let stored = self.objects.entry(object).or_insert_with(Stored::nothing);
         let mut all = true;
         for (page, value) in stored.pages.iter_mut().zip(values) {
             let Some(value) = value else { continue };
@@ -73,7 +73,7 @@ impl Store {
 
     /// Returns the values that another server gets, and refuses older versions from now on.
     pub(super) fn hand_over(&mut self, object: ObjectId, stamp: Stamp) -> [u64; PAGES] {
-        let stored = self.objects.entry(object).or_insert_with(|| Stored::nothing());
+        let stored = self.objects.entry(object).or_insert_with(Stored::nothing);
         stored.pages.iter_mut().for_each(|page| page.version = page.version.max(stamp.version));
         stored.epoch = stored.epoch.max(stamp.epoch);
         stored.pages.map(|page| page.value)

@@ -139,12 +139,13 @@ impl World {
     fn allowed(&self, object: ObjectId, before: RequestTag, pages: ObjectRange) -> [BTreeSet<u64>; PAGES] {
         let mut allowed: [BTreeSet<u64>; PAGES] = std::array::from_fn(|_| BTreeSet::from([0]));
         for change in self.changes.get(&object).into_iter().flatten().filter(|change| change.tag < before) {
-            for page in pages.begin as usize..pages.end as usize {
-                let Some(value) = change.values[page] else { continue };
+            let pages = pages.begin as usize..pages.end as usize;
+            for (allowed, value) in allowed[pages.clone()].iter_mut().zip(&change.values[pages]) {
+                let Some(value) = *value else { continue };
                 match change.outcome {
                     Outcome::UnderWay => panic!("{before:?} has overtaken {:?}", change.tag),
-                    Outcome::Succeeded => allowed[page] = BTreeSet::from([value]),
-                    Outcome::Unknown => _ = allowed[page].insert(value),
+                    Outcome::Succeeded => *allowed = BTreeSet::from([value]),
+                    Outcome::Unknown => _ = allowed.insert(value),
                     Outcome::NotBegun => {}
                 }
             }
