@@ -39,8 +39,12 @@ impl Router {
     pub(super) fn grant(&mut self, bytes: Bytes) {
         let object = self.map.shape().object.0;
         self.copies.budget = self.copies.budget.min(object).saturating_add(bytes.0);
+        // Rebuilds first. Within a grant, what was once looked through for them is not looked through again.
+        let mut rebuilds = true;
         while self.copies.budget >= object {
-            let Some((replica, index)) = self.next_copy(true).or_else(|| self.next_copy(false)) else { break };
+            let rebuild = if rebuilds { self.next_copy(true) } else { None };
+            rebuilds = rebuild.is_some();
+            let Some((replica, index)) = rebuild.or_else(|| self.next_copy(false)) else { break };
             self.copies.budget -= object;
             (self.copies.replica, self.copies.index) = (replica, index + 1);
             let object = self.map.shape().object_of(replica.slice, index);

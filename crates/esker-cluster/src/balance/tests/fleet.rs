@@ -167,7 +167,9 @@ fn life_comes_near_the_bound_on_an_unlike_fleet() {
     assert!(share[1] >= 0.8, "{share:?}");
     assert!(extra[2] <= 0.005, "{extra:?}");
     let [none, edm, ewo] = ["none", "edm-like", "ewo"].map(|kind| {
-        over_seeds(&format!("unlike, {kind}"), |seed| Fleet::unlike(seed).run(&mut *even_erases(kind), None).share)
+        let ends: Vec<FleetEnd> = (0..10).map(|seed| Fleet::unlike(seed).run(&mut *even_erases(kind), None)).collect();
+        over_seeds(&format!("unlike, {kind}, extra writes"), |seed| ends[seed as usize].extra);
+        over_seeds(&format!("unlike, {kind}"), |seed| ends[seed as usize].share)
     });
     for other in [none, edm, ewo] {
         assert!(other[1] <= 0.15 && other[1] < share[1] / 4.0, "{other:?}");
