@@ -46,16 +46,14 @@ impl Router {
     /// Ends a balancing epoch.
     pub(super) fn end_epoch(&mut self, effects: &mut Vec<Effect>) {
         self.retry_placing();
-        let is_complete = |slice: &SliceId| self.map.replicas_of(*slice).all(|replica| self.home(replica).is_some());
-        let slices: Vec<SliceId> = self.with_tombstones.iter().copied().filter(is_complete).collect();
+        let slices = std::mem::take(&mut self.with_tombstones);
         if !slices.is_empty() {
             let epoch = self.map.raise_epoch();
-            for slice in slices {
-                self.with_tombstones.remove(&slice);
-                for replica in self.map.replicas_of(slice) {
-                    if let Some(home) = self.home(replica) {
-                        self.want_purge(slice, home, epoch);
-                    }
+            let replicas: Vec<_> = slices.into_iter().flat_map(|slice| self.map.replicas_of(slice)).collect();
+            for replica in replicas {
+                // Replicas in motion keep their tombstones until the source is purged.
+                if let Some(home) = self.home(replica) {
+                    self.want_purge(replica.slice, home, epoch);
                 }
             }
         }

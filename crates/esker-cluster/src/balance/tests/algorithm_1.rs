@@ -86,6 +86,17 @@ fn destinations_are_filled_up_to_the_mean_and_in_turn() {
     assert!(published.moves.iter().all(|wanted| wanted.to == ServerId(1)) && published.moves.len() == 59);
 }
 
+/// Point 13: the greatest wear is another one after a move, so that two sources come down to the mean together.
+#[test]
+fn sources_come_down_to_the_mean_together() {
+    let servers = vec![server(0, 1400.0), server(1, 1300.0), server(2, 1000.0), server(3, 1000.0)];
+    // 60 slices on each of two servers are 10 erases each; the mean is 1,475 of 2,000, 1,900, 1,000 and 1,000.
+    let slices = (0..120).map(|at| slice(if at % 2 == 0 { [0, 1, 2] } else { [1, 0, 2] }, 40.0)).collect();
+    let plan = ewo(&Cluster::new(servers, slices, 1), &[("rho_c", text("0%"))]);
+    let from = |source| plan.moves.iter().filter(|wanted| wanted.from == ServerId(source)).count();
+    assert!((51..=52).contains(&from(0)) && (41..=42).contains(&from(1)), "{} and {}", from(0), from(1));
+}
+
 /// Point 13: nor beyond its room or its load.
 #[test]
 fn destinations_keep_their_room_and_load() {

@@ -69,6 +69,8 @@ fn a_full_write_and_a_deletion_copy_nothing() {
     assert_eq!(works(&world)[0], ServerWork::Write { server: to, object, range: WHOLE });
     assert_eq!(works(&world)[1], ServerWork::Delete { server: to, object: ObjectId(1) });
     world.end_all();
+    world.on(RouterInput::EpochEnds);
+    world.end_all();
     assert!(world.stores[to.index()].objects[&ObjectId(1)].tombstone, "as long as the slice is in motion");
     assert!(!world.stores[from.index()].objects.contains_key(&ObjectId(1)));
     world.request(ObjectId(2), ObjectRequest::Write(WHOLE));
@@ -149,6 +151,29 @@ fn moves_that_cannot_be_are_refused() {
     world.on(plan(0, 400));
     assert_eq!(world.router.report().moves_refused, 6);
     assert_eq!(world.map().moving_count(), 0);
+    world.finish();
+}
+
+/// Point 8: a purge that has to wait for older work does not come while the server takes part in the next motion.
+#[test]
+fn a_purge_that_waits_does_not_hit_the_next_motion() {
+    let mut world = world(1, 3);
+    (0..3).for_each(|object| _ = world.request(ObjectId(object), ObjectRequest::Write(WHOLE)));
+    world.end_all();
+    let to = other(&world, 0);
+    world.plan(0, 0, to);
+    world.request(ObjectId(0), ObjectRequest::Write(WHOLE));
+    world.request(ObjectId(1), ObjectRequest::Write(WHOLE));
+    world.end_all();
+    world.request(ObjectId(2), ObjectRequest::Write(WHOLE));
+    // Older work that runs on while the motion is complete and the next one begins.
+    world.request(ObjectId(0), ObjectRequest::Write(PART));
+    world.end(0, Ending::Done);
+    assert_eq!(home(&world, 0, 0), to);
+    let next = other(&world, 0);
+    world.plan(0, 0, next);
+    assert_eq!(world.map().moving_count(), 1);
+    world.end_all();
     world.finish();
 }
 
