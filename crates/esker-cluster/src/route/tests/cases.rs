@@ -177,6 +177,29 @@ fn a_purge_that_waits_does_not_hit_the_next_motion() {
     world.finish();
 }
 
+/// Two changes run at once, and each misses another replica: only one of them may count, or no replica would have both.
+#[test]
+fn changes_that_miss_different_replicas_leave_one_to_read() {
+    for order in [[0, 1, 2, 3], [2, 3, 0, 1], [0, 2, 1, 3]] {
+        let mut world = world(2, 3);
+        let object = ObjectId(0);
+        world.request(object, ObjectRequest::Write(WHOLE));
+        world.end_all();
+        world.request(object, ObjectRequest::Write(ObjectRange { begin: 1, end: 2 }));
+        world.request(object, ObjectRequest::Write(ObjectRange { begin: 2, end: 3 }));
+        let all = world.pending.clone();
+        assert_eq!(all.len(), 4);
+        for at in order {
+            let index = world.pending.iter().position(|pending| pending.id == all[at].id).unwrap();
+            world.end(index, if at == 1 || at == 2 { Ending::Failed } else { Ending::Done });
+        }
+        world.request(object, ObjectRequest::Read(WHOLE));
+        world.end_all();
+        assert_eq!(world.lost, 0);
+        world.finish();
+    }
+}
+
 /// With two replicas every server fails in turn, at every step of a move of one of its slices: nothing is lost, and
 /// nothing is copied faster than granted.
 #[test]
