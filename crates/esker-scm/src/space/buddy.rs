@@ -59,6 +59,11 @@ impl Buddy {
             .find(|&order| page.is_multiple_of(1 << order) && self.orders[order as usize].contains(page >> order))
     }
 
+    /// Whether [`Buddy::take`] would find a block.
+    pub(crate) fn has(&self, order: u32) -> bool {
+        self.orders.iter().skip(order as usize).any(|blocks| blocks.len() > 0)
+    }
+
     /// Takes a block of `1 << order` pages, aligned to its size: the first of the smallest blocks that are large
     /// enough.
     pub(crate) fn take(&mut self, order: u32) -> Option<u64> {

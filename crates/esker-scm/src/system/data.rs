@@ -251,7 +251,7 @@ impl<P: Persist> Work<'_, P> {
     /// pool is free, but not so many that it needs more virtual space, or ends in another run.
     fn pages_for_later(&self, inode: &Inode, data: &Data, last: u64, run_end: u64) -> u64 {
         let is_append = last * PAGE > inode.size && data.extents.find(last).is_none();
-        let has_room = self.state.physical.free_pages() > self.state.plan.pages / 8;
+        let has_room = self.state.free_pages() > self.state.plan.pages / 8;
         let end = run_end.min(last.next_power_of_two());
         if is_append && has_room { inode.mapped.min(end - last) } else { 0 }
     }
@@ -286,6 +286,9 @@ impl<P: Persist> Work<'_, P> {
         while at < end_page {
             let want = end_page - at;
             let order = if at % RUN == 0 { want.next_power_of_two().ilog2().min(9) } else { want.ilog2() };
+            if self.could_reclaim(order) {
+                return Err(FsError::NoSpace);
+            }
             let (physical, taken) = self.take_pages(order)?;
             let used = taken.min(want);
             if used < taken {

@@ -4,6 +4,7 @@
 //! that maps physical pages, [`Work::unmap`] is `nvmalloc_shrink`. Whether stores are written through is the pool's
 //! mode.
 
+use super::State;
 use super::work::Work;
 use crate::error::{Damage, FsError, FsResult};
 use crate::layout::entry::Entry;
@@ -77,6 +78,14 @@ impl<P: Persist> Work<'_, P> {
         let (start, order) = self.state.physical.take_up_to(order).ok_or(FsError::NoSpace)?;
         self.state.pending.taken.push((start, 1 << order));
         Ok((start, 1 << order))
+    }
+
+    /// Whether only smaller blocks than `1 << order` pages are free, but a null file has as many pages, or the last
+    /// transaction freed as many: files are not made of scraps while there is such space.
+    pub(super) fn could_reclaim(&self, order: u32) -> bool {
+        let State { physical, nulls, resting, .. } = &*self.state;
+        let pages = 1 << order;
+        !physical.has(order) && (nulls.has_at_least(pages) || resting.iter().any(|&(_, freed)| freed >= pages))
     }
 
     /// Maps `extent` into the file of `inode`, where nothing is mapped.

@@ -108,6 +108,14 @@ impl State {
     }
 }
 
+impl State {
+    /// Pages that hold nothing: free, freed by the last transaction, or of null files.
+    fn free_pages(&self) -> u64 {
+        let resting: u64 = self.resting.iter().map(|&(_, pages)| pages).sum();
+        self.physical.free_pages() + resting + self.nulls.pages()
+    }
+}
+
 impl<P: Persist> FileSystem<P> {
     /// The memory of the pool.
     pub fn persist(&self) -> &P {

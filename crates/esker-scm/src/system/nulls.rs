@@ -69,6 +69,11 @@ impl NullFiles {
         self.classes.first().is_some_and(|class| !class.is_empty())
     }
 
+    /// Whether one has at least `pages`, a power of two.
+    pub(super) fn has_at_least(&self, pages: u64) -> bool {
+        self.classes.iter().skip(class_of(pages)).any(|class| !class.is_empty())
+    }
+
     /// Their pages.
     pub(super) fn pages(&self) -> u64 {
         self.pages
@@ -86,6 +91,7 @@ mod tests {
         nulls.add(2, 3);
         nulls.add(3, 1000);
         assert_eq!((nulls.count(), nulls.pages()), (3, 1003));
+        assert!(nulls.has_at_least(512) && !nulls.has_at_least(1024));
         assert_eq!(nulls.take(true), Some((2, 3)));
         assert_eq!(nulls.take(true), Some((1, 0)));
         assert_eq!(nulls.take(true), None, "a large one is not for a new file");

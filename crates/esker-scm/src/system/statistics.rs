@@ -35,8 +35,7 @@ impl<P: Persist> FileSystem<P> {
     pub fn statistics(&self) -> FsResult<Statistics> {
         self.look(|work| {
             let state = &work.state;
-            let resting: u64 = state.resting.iter().map(|&(_, pages)| pages).sum();
-            let free = state.physical.free_pages() + resting + state.nulls.pages();
+            let free = state.free_pages();
             Ok(Statistics {
                 capacity: (state.plan.pages - state.plan.data) * PAGE,
                 free: free * PAGE,

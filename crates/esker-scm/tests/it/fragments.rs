@@ -50,3 +50,34 @@ fn a_file_larger_than_the_virtual_space_is_refused() {
     assert_eq!(make(&system, "large", 1 << 20), Err(FsError::FileTooLarge));
     make(&system, "small", 1).unwrap();
 }
+
+/// What an unlinked file leaves is a null file. A new file of its size gets its space, not first all scraps that are
+/// free elsewhere: each 2 MiB of a file are one piece, aligned so that one mapping of the processor covers them.
+#[test]
+fn files_get_the_space_of_those_unlinked_before_scraps() {
+    const RUN: u64 = 512;
+    let system = FileSystem::mount(Recording::new(new_pool(8192)), Mode::Metadata).unwrap();
+    let piece = [7; 16 * 4096];
+    for round in 0..6 {
+        let number = system.make(&CALLER, ROOT, b"file", &NewFile::new(Kind::File, 0o644)).unwrap().number;
+        let handle = system.open(number).unwrap();
+        for at in (0..10 * RUN * 4096).step_by(piece.len()) {
+            system.write(&CALLER, &handle, at, &piece).unwrap();
+        }
+        let stretches = system.stretches(&handle, 0, 10 * RUN).unwrap();
+        let whole: u64 = (1..10)
+            .filter(|run| {
+                let lies_in = |stretch: &&esker_scm::Stretch| {
+                    stretch.page <= run * RUN && (run + 1) * RUN <= stretch.page + stretch.pages
+                };
+                let found = stretches.iter().find(lies_in);
+                found.is_some_and(|stretch| (stretch.physical + run * RUN - stretch.page).is_multiple_of(RUN))
+            })
+            .count() as u64;
+        assert_eq!(whole, 9, "round {round}: {stretches:?}");
+        system.close(handle).unwrap();
+        system.unlink(&CALLER, ROOT, b"file").unwrap();
+    }
+    let report = check(&system.unmount().unwrap()).unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems);
+}
