@@ -51,7 +51,7 @@ impl<'a> Draft<'a> {
             && others.clone().all(|other| *other != to && self.view.servers[other.index()].domain != domain)
     }
 
-    /// Returns whether a server stays within its load with so many more pages an epoch.
+    /// Returns whether a server stays within its load with `pages` more an epoch.
     pub(super) fn carries(&self, to: ServerId, pages: f64) -> bool {
         self.pages[to.index()] + pages <= self.view.servers[to.index()].pages_most
     }

@@ -24,7 +24,7 @@ const PARAMETERS: &[Parameter] = &[
         "a round begins above this relative deviation of erases, and so far above the mean are sources",
         10,
     ),
-    count("horizon_epochs", "wear is projected so many epochs ahead, and what moves counts for as long", 24, 100_000),
+    count("horizon_epochs", "epochs by which wear is projected ahead, and for which what moves counts", 24, 100_000),
     Parameter {
         name: "order",
         meaning: "slices that leave first: those written most, or those written least, which lowers utilisation",

@@ -18,7 +18,7 @@ pub fn excess_erases(most: f64, mean: f64, eta: f64) -> f64 {
     most - mean - mean * eta
 }
 
-/// Equation 4.6, second line: pages whose writes cost so many erases. Algorithm 1 calls it "Eq. 4".
+/// Equation 4.6, second line: pages whose writes cost these erases. Algorithm 1 calls it "Eq. 4".
 pub fn pages_of_erases(erases: f64, pages_per_block: u32, victim: f64) -> f64 {
     erases * f64::from(pages_per_block) * (1.0 - victim)
 }

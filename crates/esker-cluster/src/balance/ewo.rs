@@ -27,11 +27,11 @@ pub(super) const ENTRY: BalancerEntry = BalancerEntry {
 const PARAMETERS: &[Parameter] = &[
     count("sigma_c", "a round begins above this standard deviation of the servers' erases", 100, 1 << 40),
     share("eta_c", "sources are this far above the mean of erases", 5),
-    share("gamma_c", "objects above so many times the mean popularity are hot", 100),
+    share("gamma_c", "objects above this multiple of the mean popularity are hot", 100),
     share("epsilon_c", "slices with more hot objects for each cold one are hot", 100),
-    share("rho_c", "hot slices are also above so many times the mean popularity of slices", 100),
+    share("rho_c", "hot slices are also above this multiple of the mean popularity of slices", 100),
     count("steps", "most iterations of a round", 1000, 1 << 20),
-    count("horizon_epochs", "wear is projected so many epochs ahead, and what moves counts for as long", 24, 100_000),
+    count("horizon_epochs", "epochs by which wear is projected ahead, and for which what moves counts", 24, 100_000),
     Parameter {
         name: "wear",
         meaning: "what is balanced: erases after the horizon, or as published erases so far",

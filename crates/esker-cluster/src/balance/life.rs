@@ -21,11 +21,11 @@ pub(super) const ENTRY: BalancerEntry = BalancerEntry {
 };
 
 const PARAMETERS: &[Parameter] = &[
-    share("tolerance", "servers that use their life at most so much faster than they should are left alone", 10),
-    share("gain", "a round is worth it if the first server to wear out lives so much longer", 5),
-    count("memory_epochs", "writes are averaged over about so many epochs", 28, 100_000),
-    count("warm_up_epochs", "nothing moves before so many epochs were seen", 7, 100_000),
-    count("payback_epochs", "slices move that are written as a whole within so many epochs", 28, 1_000_000),
+    share("tolerance", "servers that use their life faster than they should by at most this share are left alone", 10),
+    share("gain", "a round is worth it if the first server to wear out lives longer by this share", 5),
+    count("memory_epochs", "epochs over which writes are averaged", 28, 100_000),
+    count("warm_up_epochs", "epochs that are watched before anything moves", 7, 100_000),
+    count("payback_epochs", "slices move that are written as a whole within these epochs", 28, 1_000_000),
 ];
 
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Life {
         else {
             return false;
         };
-        // Where no server takes a slice and still lives long enough, one that lives a fifth longer than this one does.
+        // Where no server takes a slice and still lives long enough, one that lives a quarter longer than this one.
         let caps = [limit, round.speed(from, 0.0) * 0.8];
         let found = caps.into_iter().find_map(|cap| self.find_move(round, from, cap));
         let Some((at, to)) = found else {
@@ -152,7 +152,7 @@ impl Life {
 }
 
 impl Round<'_> {
-    /// The share of its life that a server uses in an epoch, with so many pages more. Copies cost life, too.
+    /// The share of its life that a server uses in an epoch, with `more` pages. Copies cost life, too.
     fn speed(&self, at: usize, more: f64) -> f64 {
         let server = &self.view.servers[at];
         let copied = if more > 0.0 { self.view.slice_pages() } else { 0.0 };

@@ -41,7 +41,7 @@ pub trait Balancer: Debug + Send {
     /// another home of the slice, and expects to copy no more than the budget.
     fn plan(&mut self, view: &ClusterView<'_>, model: &dyn WearModel) -> Plan;
 
-    /// `gamma_c`: objects that are more popular than so many times the mean count as hot in views.
+    /// `gamma_c`: objects above this multiple of the mean popularity count as hot in views.
     fn hot_threshold(&self) -> f64 {
         1.0
     }
