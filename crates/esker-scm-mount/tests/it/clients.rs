@@ -71,6 +71,8 @@ fn a_file_that_is_open_in_the_kernel_is_left_to_it() {
     let client = ground.connect();
     let file = open(&client, "a", MAKE);
     write(&file, 0, &bytes(1 << 20, 1));
+    // So long a read has pages mapped, which the next call uses.
+    assert!(read(&file, 0, 1 << 20) == bytes(1 << 20, 1));
     assert_eq!(read(&file, 5, 1), bytes(6, 1)[5..]);
     let theirs = OpenOptions::new().read(true).write(true).open(ground.path("a")).unwrap();
     assert_eq!(file.write(Some(0), b"x"), Outcome::UseKernel);
