@@ -55,7 +55,7 @@ serve
 git -C mnt/clone fsck --no-progress
 echo "  git fsck finds the clone sound; $(ls -d mnt/copy-* | wc -l) copies had begun."
 
-say "Act three: 4 KiB at a time in GB/s, on this machine: by the kernel, by the library, and tmpfs."
+say "Act three: 4 KiB at a time in GB/s, on this machine: by the mount, on tmpfs, and by the library."
 run fs bench mnt "$folder" --library "$folder" --work transfer --record 4KiB --file 64MiB --runs 3
 kill -TERM "$owner"
 wait "$owner" || true
