@@ -30,6 +30,7 @@
 //! ```
 
 mod balance;
+mod engine;
 mod fnv;
 mod id;
 mod map;
@@ -53,6 +54,10 @@ pub mod equations {
 }
 
 pub use balance::{BALANCERS, Balancer, BalancerEntry, ClusterView, ServerView, SliceView, WearSum, build_balancer};
+pub use engine::{
+    ClusterEngine, ClusterError, ClusterFlash, ClusterPace, ClusterRecord, ClusterServer, ClusterSettings,
+    RestoreError, SlotPlace,
+};
 pub use fnv::{fnv1a, fnv1a_of};
 pub use id::{FailureDomain, ObjectId, PartitionId, ServerId, SliceId, SliceReplica};
 pub use map::{MapEpoch, ReplicaPlace, SliceMap};

@@ -18,6 +18,8 @@ pub enum Change {
     Join,
     /// The parent of the device moves all data away from it, in the background.
     Drain,
+    /// The parent of the device takes it for failed from now on: what it had acknowledged may be lost.
+    Fail,
     /// The device moves nothing in the background from now on, or does so again.
     Pause {
         /// Whether nothing moves.

@@ -26,8 +26,8 @@ pub use config::{
     VolumeSettings, WorkloadSettings, system_of,
 };
 pub use device::{
-    Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
-    DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EngineDevice, EraseUnit, HYBRID_POLICIES,
+    Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, ClusterSettings, Constant, ConstantSettings,
+    DEVICE_KINDS, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EngineDevice, EraseUnit, HYBRID_POLICIES,
     HostManagedCacheSettings, HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
 };
 pub use measured::{RunMeasurements, Slowest, resource_name};

@@ -7,8 +7,17 @@ mod flash_cache;
 mod placement;
 mod range_map;
 mod stripe;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
+
+/// What engines of other crates are made of, too.
+pub mod parts {
+    pub use crate::engine::{
+        CLUSTER, Durability, EngineRecord, FIELDS, FlushOutcome, FlushWait, Flushes, Health, Hosts, NextFlush,
+        Snapshot, WrittenBlocks,
+    };
+}
 
 pub use engine::{
     BackgroundReport, BackgroundSettings, BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, Effect, Engine,

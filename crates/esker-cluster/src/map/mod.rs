@@ -107,6 +107,14 @@ impl SliceMap {
         (0..self.shape.slices).flat_map(|slice| self.replicas_of(SliceId(slice)))
     }
 
+    /// Returns whether a server holds a replica, or is at either end of its motion.
+    pub fn involves(&self, replica: SliceReplica, server: ServerId) -> bool {
+        match self.place(replica) {
+            ReplicaPlace::Complete(home) => home == server,
+            ReplicaPlace::Offloading { source, destination } => source == Some(server) || destination == Some(server),
+        }
+    }
+
     /// Returns where a replica is.
     pub fn place(&self, replica: SliceReplica) -> ReplicaPlace {
         let key = self.key(replica);

@@ -19,6 +19,8 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use esker_core::bits;
+
 use crate::id::{FailureDomain, ObjectId, PartitionId, ServerId, SliceId, SliceReplica};
 use crate::map::{MapEpoch, ReplicaPlace, SliceMap};
 use crate::ring::Ring;
@@ -129,6 +131,24 @@ impl Router {
             version: 0,
             report: RouterReport::default(),
         })
+    }
+
+    /// Puts a replica where it was when the map was recorded: complete on `home`, or on its way from there with the
+    /// objects that have moved. Only for a new router.
+    pub(crate) fn restore(&mut self, replica: SliceReplica, home: ServerId, motion: Option<(ServerId, &[u64])>) {
+        if let Some(former) = self.home(replica) {
+            self.servers.get_mut(former).used -= 1;
+        }
+        self.servers.get_mut(home).used += 1;
+        self.map.settle(replica, home);
+        if let Some((to, moved)) = motion {
+            self.servers.get_mut(to).used += 1;
+            self.map.begin(replica, Some(home), Some(to));
+            let objects = 0..self.map.shape().objects_per_slice as usize;
+            for index in objects.filter(|index| bits::is_set(moved, *index)) {
+                self.map.set_moved(replica, index);
+            }
+        }
     }
 
     /// The map.

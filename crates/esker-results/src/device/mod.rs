@@ -3,6 +3,7 @@
 mod array;
 mod cache_parts;
 mod cloud_volume;
+mod cluster;
 mod composite;
 mod disk;
 mod disk_timeline;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use array::*;
 pub use cache_parts::*;
 pub use cloud_volume::*;
+pub use cluster::*;
 pub use composite::*;
 pub use disk::*;
 pub use disk_timeline::*;
@@ -106,6 +108,9 @@ pub struct DeviceReport {
     /// For caches that own their flash.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host_managed_cache: Option<HostManagedCacheReport>,
+    /// For clusters.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cluster: Option<ClusterReport>,
     /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub children: BTreeMap<String, ChildReport>,

@@ -8,6 +8,7 @@ mod damage;
 mod drive;
 mod fragments;
 mod full;
+mod long;
 mod model;
 mod operation;
 mod permissions;

@@ -21,13 +21,16 @@ pub struct RunEvent {
     /// Change: from then on, everything in the device takes this many times as long as its settings say. 1 restores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<Ratio>,
-    /// Change: the device, one of the last children of a hybrid, was not part of it so far and joins it.
+    /// Change: the device, one of the last children of a hybrid or a cluster, was not part of it so far and joins it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub join: bool,
-    /// Change: the hybrid above the device moves all data away from it, in the background. `drained_at_s` in the
-    /// results tells when that was done.
+    /// Change: the hybrid or cluster above the device moves all data away from it, in the background. `drained_at_s` in
+    /// the results tells when that was done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
+    /// Change: the device has failed for the device above it, which sends it no more writes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fail: bool,
     /// Change: the device, a hybrid, moves nothing in the background from then on (`false`: it does so again).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<bool>,
@@ -49,6 +52,7 @@ impl RunEvent {
             slow: Some(factor),
             join: false,
             drain: false,
+            fail: false,
             pause: None,
             moved_bytes_per_day: None,
             shrink: None,
@@ -61,6 +65,7 @@ impl RunEvent {
             self.slow.map(|factor| Change::Slow { factor }),
             self.join.then_some(Change::Join),
             self.drain.then_some(Change::Drain),
+            self.fail.then_some(Change::Fail),
             self.pause.map(|paused| Change::Pause { paused }),
             self.moved_bytes_per_day.map(|moved_bytes_per_day| Change::MoveBudget { moved_bytes_per_day }),
             self.shrink.map(|capacity| Change::Shrink { capacity }),
@@ -73,7 +78,7 @@ impl RunEvent {
                     "",
                     Problem::with_hint(
                         "it changes nothing",
-                        "say what changes: `slow = 10`, `join = true`, `drain = true`, `pause = true`, \
+                        "say what changes: `slow = 10`, `join = true`, `drain = true`, `fail = true`, `pause = true`, \
                          `moved_bytes_per_day = \"100GiB\"` or `shrink = \"4GiB\"`",
                     ),
                 ));
@@ -107,7 +112,14 @@ pub(super) fn check(events: &[RunEvent], system: &System) -> Result<(), ConfigEr
             Ok(Change::Join | Change::Drain)
                 if !system.parent(&event.device, |parent, _| parent.changes_children()) =>
             {
-                let message = format!("`{}` is not a child of a hybrid; only those join and are drained", event.device);
+                let message = format!(
+                    "`{}` is not a child of a hybrid or a cluster; only those join and are drained",
+                    event.device
+                );
+                return error("device", Problem::new(message));
+            }
+            Ok(Change::Fail) if !system.parent(&event.device, |parent, _| parent.notices_failures()) => {
+                let message = format!("`{}` is not part of another device, which could go on without it", event.device);
                 return error("device", Problem::new(message));
             }
             Ok(Change::Pause { .. } | Change::MoveBudget { .. }) if !system.moves_in_background(&event.device) => {

@@ -6,8 +6,8 @@ mod world;
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChangeError, Completion, Control, Device, EffectLog, Hint, LatencyHistogram, MachineLoop, Nanos,
-    Precondition, Request, Tag, Telemetry, Unsupported,
+    Bytes, Change, ChangeError, Completion, Control, Device, DeviceState, EffectLog, Hint, LatencyHistogram,
+    MachineLoop, Nanos, Precondition, Request, Tag, Telemetry, Unsupported,
 };
 use esker_tier::{DeviceIndex, Effect, Engine, Input, LiveSettings, Reshape};
 
@@ -221,6 +221,13 @@ impl<E: Engine> Device for EngineDevice<E> {
         };
         let index = DeviceIndex(child as u16);
         let reshape = match change {
+            Change::Fail => {
+                let telemetry =
+                    Telemetry { state: DeviceState::Failed, ..self.world.children.device(child).telemetry() };
+                self.engine.tell(now, Input::Device { device: index, telemetry }, &mut self.world);
+                self.settle_at(now);
+                return Ok(true);
+            }
             Change::Join if child == self.world.joined => {
                 let capacity = self.joining.pop_front().expect("one is left");
                 self.world.joined += 1;

@@ -189,6 +189,10 @@ impl DeviceSettings for CacheSettings {
         &KIND
     }
 
+    fn notices_failures(&self) -> bool {
+        true
+    }
+
     fn reads_change_flash(&self) -> bool {
         self.role != CacheRole::Write
     }

@@ -15,6 +15,7 @@
 mod array;
 mod cache_requests;
 mod cloud_volume;
+mod cluster;
 mod constant;
 mod engine;
 mod flash_cache;
@@ -22,6 +23,7 @@ mod hdd;
 mod host_managed_cache;
 mod hybrid;
 mod memory;
+mod networked;
 mod slowed;
 mod ssd;
 #[cfg(test)]
@@ -42,6 +44,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 pub use array::ArraySettings;
+pub use cluster::ClusterSettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::EngineDevice;
 pub use flash_cache::{CacheSettings, OwnFlash};
@@ -58,6 +61,7 @@ pub static DEVICE_KINDS: &[DeviceKind] = &[
     host_managed_cache::KIND,
     array::KIND,
     flash_cache::KIND,
+    cluster::KIND,
     constant::KIND,
     #[cfg(test)]
     worked_example::KIND,
@@ -85,6 +89,11 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
 
     /// Whether its children may join and be drained in the middle of a run.
     fn changes_children(&self) -> bool {
+        false
+    }
+
+    /// Whether it takes a child for failed if told so.
+    fn notices_failures(&self) -> bool {
         false
     }
 

@@ -29,7 +29,7 @@ impl Checkpoint {
 /// A checkpoint that is taken in steps. It shows the map as it was when the checkpoint began: if a record changes an
 /// extent or a line before the checkpoint has reached it, the records that it had are kept.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     next: u32,
     end: u32,
     kept: BTreeMap<u32, Vec<Record>>,
@@ -37,32 +37,34 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Begins a checkpoint of the extents or lines below `end`.
-    pub(crate) fn new(end: u32) -> Self {
+    pub fn new(end: u32) -> Self {
         Self { next: 0, end, kept: BTreeMap::new() }
     }
 
     /// Returns true if the records of `number` have to be kept before they change.
-    pub(crate) fn needs(&self, number: u32) -> bool {
+    pub fn needs(&self, number: u32) -> bool {
         (self.next..self.end).contains(&number) && !self.kept.contains_key(&number)
     }
 
-    pub(crate) fn keep(&mut self, number: u32, records: Vec<Record>) {
+    /// Keeps the records that `number` had when the checkpoint began.
+    pub fn keep(&mut self, number: u32, records: Vec<Record>) {
         self.kept.insert(number, records);
     }
 
     /// Returns up to `most` further numbers, which the checkpoint takes now.
-    pub(crate) fn advance(&mut self, most: u32) -> Range<u32> {
+    pub fn advance(&mut self, most: u32) -> Range<u32> {
         let numbers = self.next..self.next.saturating_add(most).min(self.end);
         self.next = numbers.end;
         numbers
     }
 
     /// Returns the records that `number` had when the checkpoint began; `None` if they have not changed since.
-    pub(crate) fn take_kept(&mut self, number: u32) -> Option<Vec<Record>> {
+    pub fn take_kept(&mut self, number: u32) -> Option<Vec<Record>> {
         self.kept.remove(&number)
     }
 
-    pub(crate) fn is_complete(&self) -> bool {
+    /// Returns true if the checkpoint has taken all numbers.
+    pub fn is_complete(&self) -> bool {
         self.next == self.end
     }
 }

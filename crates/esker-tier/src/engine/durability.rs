@@ -12,7 +12,7 @@ use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
 /// What is durable on each device and in the journal. `R` identifies data whose record may be issued only after a flush
 /// of their device.
 #[derive(Debug)]
-pub(crate) struct Durability<R = WrittenBlocks> {
+pub struct Durability<R = WrittenBlocks> {
     devices: Vec<DeviceDurability<R>>,
     /// The last record that was issued.
     issued: RecordNumber,
@@ -45,24 +45,27 @@ impl<R> Default for DeviceDurability<R> {
 
 /// Blocks that were written at a place for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WrittenBlocks {
-    pub(crate) extent: LogicalExtent,
-    pub(crate) place: ExtentPlace,
-    pub(crate) blocks: BlockRange,
+pub struct WrittenBlocks {
+    /// The extent.
+    pub extent: LogicalExtent,
+    /// Where it is.
+    pub place: ExtentPlace,
+    /// The blocks in it.
+    pub blocks: BlockRange,
 }
 
 /// What the engine has to do when a flush has ended.
-pub(crate) struct FlushOutcome<R> {
+pub struct FlushOutcome<R> {
     /// Host requests that waited for this flush.
-    pub(crate) hosts: Vec<Tag>,
+    pub hosts: Vec<Tag>,
     /// Data that are durable now: their records may be issued.
-    pub(crate) durable: Vec<R>,
+    pub durable: Vec<R>,
     /// The flush to submit next.
-    pub(crate) next: Option<NextFlush>,
+    pub next: Option<NextFlush>,
 }
 
 /// What a flush has to wait for on one device.
-pub(crate) enum FlushWait {
+pub enum FlushWait {
     /// Nothing: all completed writes are durable.
     Nothing,
     /// The flush under way covers all completed writes, or the flush queued behind it will. The host waits for that
@@ -74,13 +77,13 @@ pub(crate) enum FlushWait {
 
 impl Durability {
     /// Has the record of `blocks` wait until the writes completed so far on their device are durable.
-    pub(crate) fn record_after_flush(&mut self, blocks: WrittenBlocks) {
+    pub fn record_after_flush(&mut self, blocks: WrittenBlocks) {
         self.record_after_flush_of(blocks.place.device, blocks);
     }
 
     /// Forgets the blocks of `extent` whose records wait for a flush of `device`, because the extent is leaving that
     /// device. Returns the host requests that wait for a flush which covers those blocks.
-    pub(crate) fn forget(&mut self, device: DeviceIndex, extent: LogicalExtent) -> Vec<Tag> {
+    pub fn forget(&mut self, device: DeviceIndex, extent: LogicalExtent) -> Vec<Tag> {
         let books = &mut self.devices[device.0 as usize];
         let mut first = u64::MAX;
         books.records.retain(|(written, blocks)| {
@@ -94,7 +97,8 @@ impl Durability {
 }
 
 impl<R> Durability<R> {
-    pub(crate) fn new(devices: usize, through: RecordNumber) -> Self {
+    /// What is durable on `devices` devices without a write, after the records `through` the last durable one.
+    pub fn new(devices: usize, through: RecordNumber) -> Self {
         Self {
             devices: (0..devices).map(|_| DeviceDurability::default()).collect(),
             issued: through,
@@ -105,57 +109,58 @@ impl<R> Durability<R> {
         }
     }
 
-    pub(crate) fn issued(&self) -> RecordNumber {
+    /// Returns the last record that was issued.
+    pub fn issued(&self) -> RecordNumber {
         self.issued
     }
 
     /// Takes the number of the next record.
-    pub(crate) fn issue(&mut self) -> RecordNumber {
+    pub fn issue(&mut self) -> RecordNumber {
         self.issued.0 += 1;
         self.issued
     }
 
     /// Counts a completed write on `device`.
-    pub(crate) fn written(&mut self, device: DeviceIndex) {
+    pub fn written(&mut self, device: DeviceIndex) {
         self.devices[device.0 as usize].written += 1;
     }
 
     /// Has the records of `what` wait until the writes completed so far on `device` are durable.
-    pub(crate) fn record_after_flush_of(&mut self, device: DeviceIndex, what: R) {
+    pub fn record_after_flush_of(&mut self, device: DeviceIndex, what: R) {
         let books = &mut self.devices[device.0 as usize];
         books.records.push_back((books.written, what));
     }
 
     /// Returns true if all writes completed so far on `device` are durable.
-    pub(crate) fn is_durable(&self, device: DeviceIndex) -> bool {
+    pub fn is_durable(&self, device: DeviceIndex) -> bool {
         let books = &self.devices[device.0 as usize];
         books.durable == books.written
     }
 
     /// Returns the number of records that wait for a flush of `device`.
-    pub(crate) fn records_waiting(&self, device: DeviceIndex) -> usize {
+    pub fn records_waiting(&self, device: DeviceIndex) -> usize {
         self.devices[usize::from(device.0)].records.len()
     }
 
     /// Adds a device.
-    pub(crate) fn add_device(&mut self) {
+    pub fn add_device(&mut self) {
         self.devices.push(DeviceDurability::default());
     }
 
     /// Returns true if `device` has completed writes that neither a flush that has ended nor one under way covers.
-    pub(crate) fn lacks_flush(&self, device: DeviceIndex) -> bool {
+    pub fn lacks_flush(&self, device: DeviceIndex) -> bool {
         let books = &self.devices[device.0 as usize];
         books.durable < books.written && !books.flushes.will_cover(books.written)
     }
 
     /// Returns true while a flush of `device` is under way.
-    pub(crate) fn is_flushing(&self, device: DeviceIndex) -> bool {
+    pub fn is_flushing(&self, device: DeviceIndex) -> bool {
         self.devices[device.0 as usize].flushes.is_under_way()
     }
 
     /// Returns what a flush on behalf of `host`, or of the engine itself if `None`, has to wait for on `device`. If it
     /// has to be queued behind another flush, it is sent as a flush like `like`.
-    pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Option<Tag>, like: Request) -> FlushWait {
+    pub fn wait_for_flush(&mut self, device: DeviceIndex, host: Option<Tag>, like: Request) -> FlushWait {
         let books = &mut self.devices[device.0 as usize];
         if books.durable == books.written {
             return FlushWait::Nothing;
@@ -167,13 +172,13 @@ impl<R> Durability<R> {
     }
 
     /// Notes that the request `io` flushes `device` on behalf of `hosts`.
-    pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, hosts: Vec<Tag>) {
+    pub fn flush_begun(&mut self, device: DeviceIndex, io: IoId, hosts: Vec<Tag>) {
         let books = &mut self.devices[device.0 as usize];
         books.flushes.begin(io, books.written, hosts);
     }
 
     /// Ends the flush `io` of `device`; `ok` tells whether it succeeded.
-    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> FlushOutcome<R> {
+    pub fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> FlushOutcome<R> {
         let books = &mut self.devices[device.0 as usize];
         let (hosts, covers, next) = books.flushes.end(io, ok);
         let mut durable = Vec::new();
@@ -188,7 +193,7 @@ impl<R> Durability<R> {
 
     /// Returns true if `host` has to wait until the records issued so far are durable, and then sees to it that they
     /// are hardened.
-    pub(crate) fn wait_for_records(&mut self, host: Tag, effects: &mut Vec<Effect>) -> bool {
+    pub fn wait_for_records(&mut self, host: Tag, effects: &mut Vec<Effect>) -> bool {
         if self.durable >= self.issued {
             return false;
         }
@@ -198,7 +203,7 @@ impl<R> Durability<R> {
     }
 
     /// Has the records issued so far made durable: at once, or after the hardening that is under way.
-    pub(crate) fn harden(&mut self, effects: &mut Vec<Effect>) {
+    pub fn harden(&mut self, effects: &mut Vec<Effect>) {
         self.wanted = self.issued;
         self.ask(effects);
     }
@@ -212,7 +217,7 @@ impl<R> Durability<R> {
     }
 
     /// Notes that all records up to `through` are durable. Returns the host requests that waited for them.
-    pub(crate) fn durable(&mut self, through: RecordNumber, effects: &mut Vec<Effect>) -> Vec<Tag> {
+    pub fn durable(&mut self, through: RecordNumber, effects: &mut Vec<Effect>) -> Vec<Tag> {
         assert!(through <= self.issued, "a record became durable before it was issued");
         self.durable = self.durable.max(through);
         let mut hosts = Vec::new();
@@ -224,11 +229,12 @@ impl<R> Durability<R> {
     }
 
     /// Notes that no further record will become durable. Returns all host requests that waited for one.
-    pub(crate) fn give_up(&mut self) -> Vec<Tag> {
+    pub fn give_up(&mut self) -> Vec<Tag> {
         self.waiting.drain(..).map(|(_, host)| host).collect()
     }
 
-    pub(crate) fn check(&self) {
+    /// Asserts the invariants.
+    pub fn check(&self) {
         assert!(self.hardening <= self.issued && self.wanted <= self.issued);
         for books in &self.devices {
             assert!(books.durable <= books.written);

@@ -10,7 +10,7 @@ use super::IoId;
 /// told that data are safe, although the earlier one might still report them lost. Queueing also saves work: many hosts
 /// that flush at the same time need two flushes of the device instead of one each.
 #[derive(Debug, Default)]
-pub(crate) struct Flushes {
+pub struct Flushes {
     under_way: Option<Flush>,
     next: Option<NextFlush>,
 }
@@ -25,26 +25,27 @@ struct Flush {
 
 /// A flush to submit when the one under way has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NextFlush {
+pub struct NextFlush {
     /// The host requests that wait for it; empty if only the engine asked for it.
-    pub(crate) hosts: Vec<Tag>,
+    pub hosts: Vec<Tag>,
     /// The first request that asked for it, raised to the most urgent priority of all requests that did.
-    pub(crate) like: Request,
+    pub like: Request,
 }
 
 impl Flushes {
-    pub(crate) fn is_under_way(&self) -> bool {
+    /// Returns true while a flush is under way.
+    pub fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
     /// Returns true if the flush under way covers the first `written` writes, all of which have ended, or a flush is
     /// queued.
-    pub(crate) fn will_cover(&self, written: u64) -> bool {
+    pub fn will_cover(&self, written: u64) -> bool {
         self.next.is_some() || self.under_way.as_ref().is_some_and(|flush| flush.covers >= written)
     }
 
     /// Returns the host requests that wait for a flush which covers write number `first`.
-    pub(crate) fn hosts_from(&self, first: u64) -> Vec<Tag> {
+    pub fn hosts_from(&self, first: u64) -> Vec<Tag> {
         let under_way = self.under_way.iter().filter(|flush| flush.covers >= first).flat_map(|flush| &flush.hosts);
         let next = self.next.iter().filter(|_| first < u64::MAX).flat_map(|next| &next.hosts);
         under_way.chain(next).copied().collect()
@@ -52,7 +53,7 @@ impl Flushes {
 
     /// Makes `host` wait for a flush of the first `written` writes. Returns false if no flush is under way: the caller
     /// then has to submit one.
-    pub(crate) fn join(&mut self, written: u64, host: Option<Tag>, like: Request) -> bool {
+    pub fn join(&mut self, written: u64, host: Option<Tag>, like: Request) -> bool {
         match &mut self.under_way {
             None => false,
             Some(flush) if flush.covers >= written => {
@@ -70,7 +71,7 @@ impl Flushes {
 
     /// Notes that `io`, a flush of the first `covers` writes, was submitted for `hosts`. No other flush may be under
     /// way (asserted).
-    pub(crate) fn begin(&mut self, io: IoId, covers: u64, hosts: Vec<Tag>) {
+    pub fn begin(&mut self, io: IoId, covers: u64, hosts: Vec<Tag>) {
         let earlier = self.under_way.replace(Flush { io, covers, hosts });
         assert!(earlier.is_none(), "a device has one flush under way");
     }
@@ -78,7 +79,7 @@ impl Flushes {
     /// Ends the flush `io`. Returns the host requests that waited for it, the number of writes that it covers, and the
     /// flush to submit now. After a failure no flush follows: the hosts that waited for the queued one are told of this
     /// failure, too.
-    pub(crate) fn end(&mut self, io: IoId, ok: bool) -> (Vec<Tag>, u64, Option<NextFlush>) {
+    pub fn end(&mut self, io: IoId, ok: bool) -> (Vec<Tag>, u64, Option<NextFlush>) {
         let Flush { io: begun, covers, mut hosts } = self.under_way.take().expect("a flush is under way");
         assert_eq!(begun, io, "a device has one flush under way");
         let next = self.next.take();

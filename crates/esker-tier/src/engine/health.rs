@@ -19,7 +19,7 @@ enum Presence {
 
 /// The states of the devices and of the journal.
 #[derive(Debug)]
-pub(crate) struct Health {
+pub struct Health {
     devices: Vec<DeviceState>,
     /// Whether each device is there, so that requests can be sent to it.
     presence: Vec<Presence>,
@@ -28,12 +28,12 @@ pub(crate) struct Health {
     journal_failed: bool,
     /// A fault for tests: failures of devices and of the journal are ignored.
     #[cfg(test)]
-    pub(crate) forgives: bool,
+    pub forgives: bool,
 }
 
 impl Health {
     /// The health of `devices` devices, all of them online.
-    pub(crate) fn new(devices: usize) -> Self {
+    pub fn new(devices: usize) -> Self {
         Self {
             devices: vec![DeviceState::Online; devices],
             presence: vec![Presence::Present; devices],
@@ -45,7 +45,7 @@ impl Health {
     }
 
     /// Adds an online device.
-    pub(crate) fn add_device(&mut self) {
+    pub fn add_device(&mut self) {
         self.devices.push(DeviceState::Online);
         self.presence.push(Presence::Present);
         self.failed_writes.push(0);
@@ -53,12 +53,12 @@ impl Health {
 
     /// Marks `device` as missing: it has failed, but has lost nothing that it acknowledged since the engine was
     /// restored.
-    pub(crate) fn miss(&mut self, device: DeviceIndex) {
+    pub fn miss(&mut self, device: DeviceIndex) {
         self.leave(device, Presence::Missing);
     }
 
     /// Marks `device`, which holds no data, as removed.
-    pub(crate) fn remove(&mut self, device: DeviceIndex) {
+    pub fn remove(&mut self, device: DeviceIndex) {
         self.leave(device, Presence::Removed);
     }
 
@@ -68,30 +68,33 @@ impl Health {
     }
 
     /// Returns true if `device` is missing or was removed: nothing is sent to it, and flushes leave it out.
-    pub(crate) fn is_absent(&self, device: DeviceIndex) -> bool {
+    pub fn is_absent(&self, device: DeviceIndex) -> bool {
         self.presence[usize::from(device.0)] != Presence::Present
     }
 
-    pub(crate) fn is_removed(&self, device: DeviceIndex) -> bool {
+    /// Returns true if the device was removed.
+    pub fn is_removed(&self, device: DeviceIndex) -> bool {
         self.presence[usize::from(device.0)] == Presence::Removed
     }
 
     /// Lets a device that refused writes take writes again, because it has grown or its owner says so.
-    pub(crate) fn try_again(&mut self, device: DeviceIndex) {
+    pub fn try_again(&mut self, device: DeviceIndex) {
         self.failed_writes[usize::from(device.0)] = 0;
         self.learn(device, DeviceState::Online);
     }
 
-    pub(crate) fn devices(&self) -> &[DeviceState] {
+    /// Returns the states of all devices.
+    pub fn devices(&self) -> &[DeviceState] {
         &self.devices
     }
 
-    pub(crate) fn device(&self, device: DeviceIndex) -> DeviceState {
+    /// Returns the state of a device.
+    pub fn device(&self, device: DeviceIndex) -> DeviceState {
         self.devices[device.0 as usize]
     }
 
     /// Returns the worst state of any device; `Failed` if the journal has failed.
-    pub(crate) fn worst(&self) -> DeviceState {
+    pub fn worst(&self) -> DeviceState {
         let journal = if self.journal_failed { DeviceState::Failed } else { DeviceState::Online };
         let present = self.devices.iter().zip(&self.presence).filter(|(_, presence)| **presence != Presence::Removed);
         present.map(|(state, _)| *state).fold(journal, DeviceState::max)
@@ -100,7 +103,7 @@ impl Health {
     /// Judges the result of a request to `device`, and returns the result that counts. If data may be lost, the device
     /// has failed. If the device refuses writes, it becomes read-only. Writes and flushes of a failed device never
     /// count as successful, whatever the device reports.
-    pub(crate) fn judge(
+    pub fn judge(
         &mut self,
         device: DeviceIndex,
         kind: RequestKind,
@@ -141,7 +144,7 @@ impl Health {
     }
 
     /// Returns true if nothing can be promised for `device`, because it or the journal has failed.
-    pub(crate) fn has_failed(&self, device: DeviceIndex) -> bool {
+    pub fn has_failed(&self, device: DeviceIndex) -> bool {
         #[cfg(test)]
         if self.forgives {
             return false;
@@ -151,7 +154,7 @@ impl Health {
 
     /// Takes over the state that a device reports. A failed device stays failed, and a device whose writes keep failing
     /// stays read-only whatever it reports.
-    pub(crate) fn learn(&mut self, device: DeviceIndex, state: DeviceState) {
+    pub fn learn(&mut self, device: DeviceIndex, state: DeviceState) {
         let keeps_failing = self.failed_writes[usize::from(device.0)] == FAILED_WRITES_MAX;
         let known = &mut self.devices[usize::from(device.0)];
         if *known != DeviceState::Failed {
@@ -159,12 +162,13 @@ impl Health {
         }
     }
 
-    pub(crate) fn journal_failed(&self) -> bool {
+    /// Returns true if the journal has failed.
+    pub fn journal_failed(&self) -> bool {
         self.journal_failed
     }
 
     /// Notes that the journal has failed: no further record becomes durable.
-    pub(crate) fn fail_journal(&mut self) {
+    pub fn fail_journal(&mut self) {
         self.journal_failed = true;
     }
 }

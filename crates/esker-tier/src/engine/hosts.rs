@@ -6,7 +6,7 @@ use super::Effect;
 
 /// The host's requests under way, by tag.
 #[derive(Debug, Default)]
-pub(crate) struct Hosts(TagMap<HostRequest>);
+pub struct Hosts(TagMap<HostRequest>);
 
 #[derive(Debug)]
 struct HostRequest {
@@ -20,34 +20,35 @@ struct HostRequest {
 impl Hosts {
     /// Adds a new request. Its tag must not be in use (asserted).
     #[inline]
-    pub(crate) fn begin(&mut self, tag: Tag, kind: RequestKind) {
+    pub fn begin(&mut self, tag: Tag, kind: RequestKind) {
         self.0.insert(tag, HostRequest { kind, open: 0, error: None });
     }
 
     /// Returns true if no request is under way.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn kind(&self, tag: Tag) -> RequestKind {
+    /// Returns the kind of a request.
+    pub fn kind(&self, tag: Tag) -> RequestKind {
         self.0.get(tag).kind
     }
 
     /// Makes `tag` wait for one more request to a device.
     #[inline]
-    pub(crate) fn wait(&mut self, tag: Tag) {
+    pub fn wait(&mut self, tag: Tag) {
         self.0.get_mut(tag).open += 1;
     }
 
     /// Returns true if `tag` still waits for a device.
     #[inline]
-    pub(crate) fn waits(&mut self, tag: Tag) -> bool {
+    pub fn waits(&mut self, tag: Tag) -> bool {
         self.0.get_mut(tag).open > 0
     }
 
     /// Notes an error of `tag`. Of several errors, the one with the lowest `order` is reported: a medium error is where
     /// it says that it is.
-    pub(crate) fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
+    pub fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
         let host = self.0.get_mut(tag);
         let order = match error {
             DeviceError::Medium { at } if host.kind != RequestKind::Flush => at.0,
@@ -60,7 +61,7 @@ impl Hosts {
 
     /// Notes the end of a request that `tag` waits for. Returns true if it was the last one.
     #[inline]
-    pub(crate) fn child_ended(&mut self, tag: Tag, order: u64, result: Result<(), DeviceError>) -> bool {
+    pub fn child_ended(&mut self, tag: Tag, order: u64, result: Result<(), DeviceError>) -> bool {
         if let Err(error) = result {
             self.note(tag, order, error);
         }
@@ -71,13 +72,13 @@ impl Hosts {
 
     /// Returns success, or the error with the lowest order.
     #[inline]
-    pub(crate) fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
+    pub fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
         self.0.get_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Answers `tag`, which must not wait for anything (asserted).
     #[inline]
-    pub(crate) fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
+    pub fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         let host = self.0.remove(tag);
         assert!(host.open == 0, "answered while a device still works for it");
         effects.push(Effect::Reply { tag, result });

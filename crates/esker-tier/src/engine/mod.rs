@@ -19,17 +19,16 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Ratio, Re
 use esker_results::{DeviceReport, ExtentPlaces};
 
 pub use background::{BackgroundReport, BackgroundSettings, HeldReason};
-pub use checkpoint::Checkpoint;
-pub(crate) use checkpoint::Snapshot;
+pub use checkpoint::{Checkpoint, Snapshot};
 pub use data::{BufferId, BufferPlace, BufferStep, DataRef, Segment, Spread};
-pub(crate) use durability::{Durability, FlushOutcome, FlushWait, WrittenBlocks};
+pub use durability::{Durability, FlushOutcome, FlushWait, WrittenBlocks};
 pub use effect::{Effect, Input, IoId};
-pub(crate) use flushes::{Flushes, NextFlush};
-pub(crate) use health::Health;
-pub(crate) use hosts::Hosts;
+pub use flushes::{Flushes, NextFlush};
+pub use health::Health;
+pub use hosts::Hosts;
 pub use live::{LiveSettings, LiveSettingsError, PolicySettings};
-pub(crate) use record::{EngineRecord, FLASH_CACHE, PLACEMENT};
-pub use record::{Record, RecordError, RecordNumber};
+pub use record::{CLUSTER, EngineRecord, FIELDS, Record, RecordError, RecordNumber};
+pub(crate) use record::{FLASH_CACHE, PLACEMENT};
 pub use reshape::{Reshape, ReshapeError};
 
 use crate::extent::DeviceIndex;

@@ -4,7 +4,7 @@
 //!
 //! | offset | length | meaning |
 //! | --- | --- | --- |
-//! | 0 | 1 | engine that the record belongs to: 1 placement, 2 flash cache |
+//! | 0 | 1 | engine that the record belongs to: 1 placement, 2 flash cache, 3 cluster |
 //! | 1 | 1 | kind of the record, defined by that engine |
 //! | 2 | 1 | layer of the engine in a stack of engines that share a journal; 0 for a single engine |
 //! | 3 | 1 | zero |
@@ -19,7 +19,7 @@ use thiserror::Error;
 pub struct RecordNumber(pub u64);
 
 /// Fields of a record.
-pub(crate) const FIELDS: usize = 5;
+pub const FIELDS: usize = 5;
 
 /// A change of the map of some engine. What it means is known to that engine alone: see
 /// [`PlacementRecord`](crate::PlacementRecord) and [`FlashCacheRecord`](crate::FlashCacheRecord).
@@ -56,8 +56,16 @@ pub enum RecordError {
     },
 }
 
+impl RecordError {
+    /// The error for a record whose fields mean nothing to its engine.
+    pub fn meaning(record: Record) -> Self {
+        let Record { engine, kind, fields } = record;
+        Self::Meaning { engine: engine_name(engine), kind, fields }
+    }
+}
+
 /// The records of one kind of engine.
-pub(crate) trait EngineRecord: Sized {
+pub trait EngineRecord: Sized {
     /// The engine's number in encoded records.
     const ENGINE: u8;
 
@@ -79,18 +87,21 @@ pub(crate) trait EngineRecord: Sized {
         if engine != Self::ENGINE {
             return Err(RecordError::Engine { found: engine_name(engine), wanted: engine_name(Self::ENGINE) });
         }
-        Self::from_fields(kind, fields).ok_or(RecordError::Meaning { engine: engine_name(engine), kind, fields })
+        Self::from_fields(kind, fields).ok_or_else(|| RecordError::meaning(record))
     }
 }
 
 /// Numbers of engines in encoded records.
 pub(crate) const PLACEMENT: u8 = 1;
 pub(crate) const FLASH_CACHE: u8 = 2;
+/// The engine of a cluster.
+pub const CLUSTER: u8 = 3;
 
 fn engine_name(engine: u8) -> &'static str {
     match engine {
         PLACEMENT => "placement",
         FLASH_CACHE => "a flash cache",
+        CLUSTER => "a cluster",
         _ => "an unknown engine",
     }
 }

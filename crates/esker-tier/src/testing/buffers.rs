@@ -12,7 +12,7 @@ const GARBAGE: u64 = u64::MAX / 2;
 
 /// Buffers with a value for each sector.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers(BTreeMap<BufferId, Vec<u64>>);
+pub struct Buffers(BTreeMap<BufferId, Vec<u64>>);
 
 fn sectors(bytes: Bytes) -> usize {
     (bytes.0 / 512) as usize
@@ -20,18 +20,18 @@ fn sectors(bytes: Bytes) -> usize {
 
 impl Buffers {
     /// Keeps the buffer of a request of the host with what it writes; a read brings nothing.
-    pub(crate) fn begin(&mut self, tag: Tag, request: &Request, mut data: Vec<u64>) {
+    pub fn begin(&mut self, tag: Tag, request: &Request, mut data: Vec<u64>) {
         data.resize(sectors(request.length), GARBAGE);
         assert!(self.0.insert(BufferId::Host(tag), data).is_none(), "the tag is in use");
     }
 
     /// Returns the buffer of a request that is answered now.
-    pub(crate) fn end(&mut self, tag: Tag) -> Vec<u64> {
+    pub fn end(&mut self, tag: Tag) -> Vec<u64> {
         self.0.remove(&BufferId::Host(tag)).expect("a request is answered once")
     }
 
     /// Performs a step.
-    pub(crate) fn step(&mut self, step: BufferStep) {
+    pub fn step(&mut self, step: BufferStep) {
         match step {
             BufferStep::Zero { into, length } => self.fill(into, &vec![0; sectors(length)]),
             BufferStep::Copy { from, into, length } => {
@@ -43,7 +43,7 @@ impl Buffers {
     }
 
     /// Performs `request` on `store`.
-    pub(crate) fn perform(&mut self, store: &mut Store, request: &Request, data: Option<DataRef>) {
+    pub fn perform(&mut self, store: &mut Store, request: &Request, data: Option<DataRef>) {
         let range = request.start.0 as usize..request.start.0 as usize + sectors(request.length);
         match (request.kind, data) {
             (RequestKind::Flush, None) => store.flush(),

@@ -8,23 +8,23 @@ use crate::engine::{DataRef, Input};
 
 /// A device whose requests fail as a plan says.
 #[derive(Debug)]
-pub(crate) struct Device {
-    pub(crate) store: Store,
+pub struct Device {
+    pub store: Store,
     faults: Faults,
-    pub(crate) plan: FaultPlan,
+    pub plan: FaultPlan,
     /// Whether a read has failed.
-    pub(crate) reads_failed: bool,
+    pub reads_failed: bool,
     /// Whether a write, a trim or a flush has failed.
-    pub(crate) writes_failed: bool,
+    pub writes_failed: bool,
     /// Requests that were performed and have yet to be reported, in the order in which they were performed.
-    pub(crate) ends: Vec<UnreportedEnd>,
+    pub ends: Vec<UnreportedEnd>,
     /// Whether its failure was reported.
-    pub(crate) told_failed: bool,
+    pub told_failed: bool,
 }
 
 /// The end of a request that has yet to be reported.
 #[derive(Debug)]
-pub(crate) struct UnreportedEnd {
+pub struct UnreportedEnd {
     kind: RequestKind,
     end: Input,
     /// Whether unflushed data of the device were lost by then.
@@ -40,7 +40,7 @@ impl UnreportedEnd {
 
 impl Device {
     /// A device without faults.
-    pub(crate) fn new(store: Store, seed: u64) -> Self {
+    pub fn new(store: Store, seed: u64) -> Self {
         let plan = FaultPlan::default();
         Self {
             store,
@@ -54,19 +54,19 @@ impl Device {
     }
 
     /// Has requests fail as `plan` says from now on.
-    pub(crate) fn set_plan(&mut self, plan: FaultPlan) {
+    pub fn set_plan(&mut self, plan: FaultPlan) {
         self.plan = plan;
         self.faults.set_plan(plan);
     }
 
     /// Takes writes again, if it had no room.
-    pub(crate) fn make_room(&mut self) {
+    pub fn make_room(&mut self) {
         self.faults.make_room();
     }
 
     /// Performs `request`, unless it fails. A write that fails may have changed the device or not; if it was to be
     /// durable, or the request was a flush, unflushed data of the device may be lost.
-    pub(crate) fn perform(
+    pub fn perform(
         &mut self,
         request: &Request,
         data: Option<DataRef>,
@@ -96,13 +96,13 @@ impl Device {
     }
 
     /// Notes the end of a request of `kind`, which was performed now.
-    pub(crate) fn performed(&mut self, kind: RequestKind, end: Input) {
+    pub fn performed(&mut self, kind: RequestKind, end: Input) {
         self.ends.push(UnreportedEnd { kind, end, has_lost_data: self.store.failed });
     }
 
     /// Reports one of the ends, of which there are some. Flushes and durable writes are reported in their order, a read
     /// after the failed ones of these that were performed before it, and all else in any order.
-    pub(crate) fn report(&mut self, rng: &mut Rng) -> Input {
+    pub fn report(&mut self, rng: &mut Rng) -> Input {
         let may_go = |&index: &usize| {
             let (before, end) = (&self.ends[..index], &self.ends[index]);
             let waits_for = |earlier: &UnreportedEnd| match end.kind {
@@ -119,7 +119,7 @@ impl Device {
     }
 
     /// Loses power, and comes back without a memory of earlier errors.
-    pub(crate) fn lose_power(&mut self, rng: &mut Rng) {
+    pub fn lose_power(&mut self, rng: &mut Rng) {
         self.store.lose_power(rng);
         self.faults.make_room();
         (self.reads_failed, self.writes_failed, self.told_failed) = (false, false, false);

@@ -3,7 +3,7 @@
 /// The values that a sector was given, in the order in which they were sent. Writes may overlap; then either value may
 /// be the last one.
 #[derive(Clone, Debug)]
-pub(crate) struct History(Vec<SectorWrite>);
+pub struct History(Vec<SectorWrite>);
 
 /// A value that was written to a sector.
 #[derive(Clone, Copy, Debug)]
@@ -21,29 +21,29 @@ struct SectorWrite {
 
 impl History {
     /// A sector that holds `value` durably.
-    pub(crate) fn durable(value: u64) -> Self {
+    pub fn durable(value: u64) -> Self {
         Self(vec![SectorWrite { value, sent: 0, ended: Some(0), ok: true, durable: true }])
     }
 
     /// A sector that may hold any of `values`.
-    pub(crate) fn any_of(values: impl IntoIterator<Item = u64>) -> Self {
+    pub fn any_of(values: impl IntoIterator<Item = u64>) -> Self {
         let write = |value| SectorWrite { value, sent: 0, ended: Some(0), ok: false, durable: false };
         Self(values.into_iter().map(write).collect())
     }
 
     /// The host sends a write of `value` at step `sent`, at which it sends nothing else.
-    pub(crate) fn write(&mut self, value: u64, sent: u64) {
+    pub fn write(&mut self, value: u64, sent: u64) {
         self.0.push(SectorWrite { value, sent, ended: None, ok: false, durable: false });
     }
 
     /// The write that was sent at step `sent` is answered at `step`; it may have been a durable one.
-    pub(crate) fn end(&mut self, sent: u64, step: u64, ok: bool, durable: bool) {
+    pub fn end(&mut self, sent: u64, step: u64, ok: bool, durable: bool) {
         let write = self.0.iter_mut().rfind(|write| write.sent == sent).expect("it was sent");
         (write.ended, write.ok, write.durable) = (Some(step), ok, ok && durable);
     }
 
     /// A flush that was sent at step `sent` is acknowledged.
-    pub(crate) fn flush(&mut self, sent: u64) {
+    pub fn flush(&mut self, sent: u64) {
         for write in &mut self.0 {
             write.durable |= write.ok && write.ended.is_some_and(|step| step <= sent);
         }
@@ -59,17 +59,17 @@ impl History {
 
     /// Whether a read that was sent at step `sent` and ends now may return `value`: no write that had succeeded before
     /// has replaced it.
-    pub(crate) fn may_read(&self, value: u64, sent: u64) -> bool {
+    pub fn may_read(&self, value: u64, sent: u64) -> bool {
         self.stands(value, |write| write.ok && write.ended.is_some_and(|ended| ended < sent))
     }
 
     /// Whether no write has been under way since step `sent`: reads return the same value from then on.
-    pub(crate) fn is_quiet_since(&self, sent: u64) -> bool {
+    pub fn is_quiet_since(&self, sent: u64) -> bool {
         self.0.iter().all(|write| write.ended.is_some_and(|ended| ended < sent))
     }
 
     /// Whether `value` may be there after a loss of power.
-    pub(crate) fn may_survive(&self, value: u64) -> bool {
+    pub fn may_survive(&self, value: u64) -> bool {
         self.stands(value, |write| write.durable)
     }
 }

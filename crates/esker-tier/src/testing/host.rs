@@ -17,33 +17,33 @@ struct Pending {
 
 /// A host that writes another value with every write.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub struct Host {
     /// For each sector, what the host knows about its content.
-    pub(crate) history: Vec<History>,
+    pub history: Vec<History>,
     /// For each sector, all values that the host has given it.
-    pub(crate) values: Vec<BTreeSet<u64>>,
+    pub values: Vec<BTreeSet<u64>>,
     /// For each sector, the value that was read since it was last written.
     seen: Vec<Option<u64>>,
     pending: BTreeMap<Tag, Pending>,
-    pub(crate) buffers: Buffers,
+    pub buffers: Buffers,
     tags: TagSlab<()>,
     /// For each sector, the number of requests under way that cover it.
     busy: Vec<u32>,
     /// The host sends requests to sectors that other requests under way cover.
-    pub(crate) overlaps: bool,
+    pub overlaps: bool,
     /// Number of requests that ended with an error.
-    pub(crate) failed_requests: u64,
+    pub failed_requests: u64,
     next_value: u64,
 }
 
 /// Returns the sectors that `request` covers.
-pub(crate) fn sectors(request: &Request) -> Range<usize> {
+pub(super) fn sectors(request: &Request) -> Range<usize> {
     request.start.0 as usize..(request.end_byte() / 512) as usize
 }
 
 impl Host {
     /// The host of a volume of `sectors` sectors, which all hold zeroes.
-    pub(crate) fn new(sectors: usize, overlaps: bool) -> Self {
+    pub fn new(sectors: usize, overlaps: bool) -> Self {
         let mut host = Self {
             history: Vec::new(),
             values: Vec::new(),
@@ -61,24 +61,24 @@ impl Host {
     }
 
     /// The volume has grown to `sectors` sectors.
-    pub(crate) fn grow(&mut self, sectors: usize) {
+    pub fn grow(&mut self, sectors: usize) {
         self.history.resize(sectors, History::durable(0));
         self.values.resize(sectors, BTreeSet::from([0]));
         self.seen.resize(sectors, None);
         self.busy.resize(sectors, 0);
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
     /// Returns true if the host waits for the end of another request before it sends `request`.
-    pub(crate) fn waits(&self, request: &Request) -> bool {
+    pub fn waits(&self, request: &Request) -> bool {
         !self.overlaps && self.busy[sectors(request)].iter().any(|&busy| busy > 0)
     }
 
     /// Sends `request` at `step`, and returns its tag.
-    pub(crate) fn send(&mut self, request: Request, step: u64) -> Tag {
+    pub fn send(&mut self, request: Request, step: u64) -> Tag {
         let range = sectors(&request);
         self.busy[range.clone()].iter_mut().for_each(|busy| *busy += 1);
         let mut data = Vec::new();
@@ -105,7 +105,7 @@ impl Host {
     /// Takes the answer to a request at `step`. Returns the request, and the step at which it was sent. Checks what was
     /// read: a value that nothing has replaced, and the same one until the next write. If `may_be_old`, devices have
     /// lost unflushed data: then a read may also return what was promised before.
-    pub(crate) fn answered(
+    pub fn answered(
         &mut self,
         tag: Tag,
         result: Result<(), DeviceError>,
@@ -147,17 +147,17 @@ impl Host {
     }
 
     /// Forgets what was read.
-    pub(crate) fn forget_seen(&mut self) {
+    pub fn forget_seen(&mut self) {
         self.seen.fill(None);
     }
 
     /// Returns the values that were read since each sector was last written.
-    pub(crate) fn seen(&self) -> &[Option<u64>] {
+    pub fn seen(&self) -> &[Option<u64>] {
         &self.seen
     }
 
     /// Loses power: requests under way are gone.
-    pub(crate) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         self.pending.clear();
         (self.buffers, self.tags) = (Buffers::default(), TagSlab::default());
         self.busy.fill(0);
@@ -165,13 +165,13 @@ impl Host {
     }
 
     /// Takes any value for right from now on, and returns what the host knew before.
-    pub(crate) fn forget_history(&mut self) -> Vec<History> {
+    pub fn forget_history(&mut self) -> Vec<History> {
         let any = self.values.iter().map(|values| History::any_of(values.iter().copied())).collect();
         std::mem::replace(&mut self.history, any)
     }
 
     /// Notes that `sector` holds `value` durably.
-    pub(crate) fn is_now(&mut self, sector: usize, value: u64) {
+    pub fn is_now(&mut self, sector: usize, value: u64) {
         self.history[sector] = History::durable(value);
     }
 }

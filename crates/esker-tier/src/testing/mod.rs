@@ -10,8 +10,8 @@ mod rules;
 mod store;
 mod world;
 
-pub(crate) use device::Device;
-pub(crate) use losses::losses;
-pub(crate) use rules::Rules;
-pub(crate) use store::Store;
-pub(crate) use world::{Around, World};
+pub use device::Device;
+pub use losses::losses;
+pub use rules::Rules;
+pub use store::Store;
+pub use world::{Around, World};

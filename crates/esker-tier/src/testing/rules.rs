@@ -7,7 +7,7 @@ use crate::engine::{Checkpoint, DataRef, Effect, Engine, Record};
 use crate::extent::DeviceIndex;
 
 /// How an engine is made, and what it promises beyond what every engine promises.
-pub(crate) trait Rules: Sized {
+pub trait Rules: Sized {
     /// The engine.
     type Engine: Engine + 'static;
 

@@ -6,22 +6,22 @@ use esker_core::Rng;
 /// A failed flush drops the data of some sectors: they read as before, or as what they held when they were last
 /// flushed.
 #[derive(Clone, Debug)]
-pub(crate) struct Store {
-    pub(crate) live: Vec<u64>,
-    pub(crate) survivors: Vec<Vec<u64>>,
-    pub(crate) dirty: Vec<bool>,
+pub struct Store {
+    pub live: Vec<u64>,
+    pub survivors: Vec<Vec<u64>>,
+    pub dirty: Vec<bool>,
     /// Whether a flush or durable write has failed.
-    pub(crate) failed: bool,
+    pub failed: bool,
 }
 
 impl Store {
     /// A store that holds somebody else's data: values that no host in a test writes.
-    pub(crate) fn new(sectors: u64) -> Self {
+    pub fn new(sectors: u64) -> Self {
         let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false };
         store.grow(sectors);
         store
     }
-    pub(crate) fn grow(&mut self, sectors: u64) {
+    pub fn grow(&mut self, sectors: u64) {
         for sector in self.live.len() as u64..sectors {
             self.live.push(u64::MAX - sector);
             self.survivors.push(vec![u64::MAX - sector]);
@@ -29,10 +29,10 @@ impl Store {
         }
     }
     /// Removes the device: no sectors are left.
-    pub(crate) fn remove(&mut self) {
+    pub fn remove(&mut self) {
         *self = Self::new(0);
     }
-    pub(crate) fn write(&mut self, sector: usize, value: u64, durable: bool) {
+    pub fn write(&mut self, sector: usize, value: u64, durable: bool) {
         self.live[sector] = value;
         self.dirty[sector] = !durable;
         if durable {
@@ -40,14 +40,14 @@ impl Store {
         }
         self.survivors[sector].push(value);
     }
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         for sector in 0..self.live.len() {
             if std::mem::take(&mut self.dirty[sector]) {
                 self.survivors[sector] = vec![self.live[sector]];
             }
         }
     }
-    pub(crate) fn fail_to_flush(&mut self, rng: &mut Rng) {
+    pub fn fail_to_flush(&mut self, rng: &mut Rng) {
         self.failed = true;
         let forgets = rng.chance(1, 2);
         for ((dirty, survivors), live) in self.dirty.iter_mut().zip(&mut self.survivors).zip(&mut self.live) {
@@ -59,7 +59,7 @@ impl Store {
             }
         }
     }
-    pub(crate) fn lose_power(&mut self, rng: &mut Rng) {
+    pub fn lose_power(&mut self, rng: &mut Rng) {
         for (survivors, live) in self.survivors.iter_mut().zip(&mut self.live) {
             *live = survivors[rng.below(survivors.len() as u64) as usize];
             *survivors = vec![*live];

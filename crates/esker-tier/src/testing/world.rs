@@ -16,7 +16,7 @@ use crate::extent::DeviceIndex;
 const IDLE_TIMERS: u32 = 3;
 
 /// An engine and everything around it.
-pub(crate) struct World<R: Rules> {
+pub struct World<R: Rules> {
     machine: MachineLoop<R::Engine>,
     around: Around<R>,
     /// A checkpoint that is being taken in steps.
@@ -24,23 +24,23 @@ pub(crate) struct World<R: Rules> {
 }
 
 /// Everything around an engine.
-pub(crate) struct Around<R> {
-    pub(crate) rules: R,
-    pub(crate) host: Host,
-    pub(crate) devices: Vec<Device>,
-    pub(crate) journal: Journal,
+pub struct Around<R> {
+    pub rules: R,
+    pub host: Host,
+    pub devices: Vec<Device>,
+    pub journal: Journal,
     /// Effects that have yet to be performed.
-    pub(crate) effects: Vec<Effect>,
+    pub effects: Vec<Effect>,
     /// Inputs that the engine has yet to take.
-    pub(crate) inputs: VecDeque<Input>,
+    pub inputs: VecDeque<Input>,
     /// The time, which no two requests of the host share.
-    pub(crate) step: u64,
-    pub(crate) rng: Rng,
+    pub step: u64,
+    pub rng: Rng,
 }
 
 impl<R: Rules> World<R> {
     /// A new engine over `stores`, whose host finds zeroes everywhere.
-    pub(crate) fn of(rules: R, stores: impl IntoIterator<Item = Store>, seed: u64) -> Self {
+    pub fn of(rules: R, stores: impl IntoIterator<Item = Store>, seed: u64) -> Self {
         let engine = rules.prepare(rules.restore(&Checkpoint::default(), &[]));
         let sectors = (engine.capacity().0 / 512) as usize;
         let devices = stores.into_iter().zip(seed..).map(|(store, seed)| Device::new(store, seed)).collect();
@@ -57,28 +57,28 @@ impl<R: Rules> World<R> {
         Self { machine: MachineLoop::new(Box::new(engine), Nanos(0)), around, checkpoint: None }
     }
 
-    pub(crate) fn engine(&self) -> &R::Engine {
+    pub fn engine(&self) -> &R::Engine {
         self.machine.machine()
     }
 
     /// The engine. What has effects goes through [`Self::act`].
-    pub(crate) fn engine_mut(&mut self) -> &mut R::Engine {
+    pub fn engine_mut(&mut self) -> &mut R::Engine {
         self.machine.machine_mut()
     }
 
-    pub(crate) fn tell(&mut self, input: Input) {
+    pub fn tell(&mut self, input: Input) {
         self.machine.tell(self.around.now(), input, &mut self.around);
     }
 
     /// Lets `act` change the engine, and takes the effects that it appends.
-    pub(crate) fn act<T>(&mut self, act: impl FnOnce(&mut R::Engine, &mut Vec<Effect>) -> T) -> T {
+    pub fn act<T>(&mut self, act: impl FnOnce(&mut R::Engine, &mut Vec<Effect>) -> T) -> T {
         let result = self.machine.act(self.around.now(), &mut self.around, act);
         self.engine().check();
         result
     }
 
     /// Hands a request to the engine, unless its sectors are in use and the host does not overlap requests.
-    pub(crate) fn submit(&mut self, request: Request) {
+    pub fn submit(&mut self, request: Request) {
         if self.around.host.waits(&request) {
             return;
         }
@@ -88,7 +88,7 @@ impl<R: Rules> World<R> {
     }
 
     /// Performs one effect, or lets the timer come, as chance decides. Returns false if there was none.
-    pub(crate) fn perform_one(&mut self) -> bool {
+    pub fn perform_one(&mut self) -> bool {
         let timer = u64::from(self.machine.timer().is_some());
         let waiting = self.around.waiting();
         if waiting + timer == 0 {
@@ -123,7 +123,7 @@ impl<R: Rules> World<R> {
     }
 
     /// Performs effects until there are none, and timers until several of them have caused none.
-    pub(crate) fn drain(&mut self) {
+    pub fn drain(&mut self) {
         let mut idle_timers = 0;
         while idle_timers < IDLE_TIMERS {
             let waiting = self.around.waiting();
@@ -143,7 +143,7 @@ impl<R: Rules> World<R> {
     }
 
     /// Reads every sector, once everything has ended. `None` for a sector that cannot be read.
-    pub(crate) fn read_everything(&mut self) -> Vec<Option<u64>> {
+    pub fn read_everything(&mut self) -> Vec<Option<u64>> {
         self.drain();
         self.around.host.forget_seen();
         for sector in 0..self.around.host.history.len() as u64 {
@@ -155,7 +155,7 @@ impl<R: Rules> World<R> {
 
     /// Begins a checkpoint, or adds up to `most` extents or lines to it. A complete one has to equal the map that the
     /// records up to it make.
-    pub(crate) fn step_checkpoint(&mut self, most: u32) -> Result<(), String> {
+    pub fn step_checkpoint(&mut self, most: u32) -> Result<(), String> {
         // After a failure of the journal, no checkpoint can be relied on.
         if self.around.journal.failed {
             return Ok(());
@@ -177,7 +177,7 @@ impl<R: Rules> World<R> {
 
     /// Loses power, and restores the engine from the data and records that survive. The first half of the records is
     /// applied through a checkpoint.
-    pub(crate) fn crash(self) -> Self {
+    pub fn crash(self) -> Self {
         let mut around = self.around;
         let records = around.journal.survivors(&mut around.rng);
         let (first, second) = records.split_at(records.len() / 2);
@@ -199,7 +199,7 @@ impl<R: Rules> World<R> {
 
     /// Reads everything after a crash, while nothing fails: each sector has one of the values that it may have, and
     /// has to keep that value. The error names a sector that is wrong.
-    pub(crate) fn check_survivors(&mut self) -> Result<(), String> {
+    pub fn check_survivors(&mut self) -> Result<(), String> {
         let plans = self.around.take_plans();
         let history = self.around.host.forget_history();
         for (sector, value) in self.read_everything().into_iter().enumerate() {
@@ -215,17 +215,17 @@ impl<R: Rules> World<R> {
 }
 
 impl<R: Rules> Around<R> {
-    pub(crate) fn now(&self) -> Nanos {
+    pub fn now(&self) -> Nanos {
         Nanos(self.step)
     }
 
-    pub(crate) fn device(&self, device: DeviceIndex) -> &Device {
+    pub fn device(&self, device: DeviceIndex) -> &Device {
         &self.devices[usize::from(device.0)]
     }
 
     /// Has devices fail as `plans` say; the last of them counts for all that follow. One in `journal` attempts to make
     /// records durable fails; none if 0.
-    pub(crate) fn set_plans(&mut self, plans: &[FaultPlan], journal: u64) {
+    pub fn set_plans(&mut self, plans: &[FaultPlan], journal: u64) {
         let plans = plans.iter().chain(std::iter::repeat(plans.last().expect("a plan")));
         self.devices.iter_mut().zip(plans).for_each(|(device, plan)| device.set_plan(*plan));
         self.journal.failures = journal;
@@ -240,12 +240,12 @@ impl<R: Rules> Around<R> {
     }
 
     /// Returns true if unflushed data may be lost, or the journal takes no more records.
-    pub(crate) fn has_lost_data(&self) -> bool {
+    pub fn has_lost_data(&self) -> bool {
         self.journal.failed || self.devices.iter().any(|device| device.store.failed)
     }
 
     /// Returns true if a write, a trim or a flush has failed on any device.
-    pub(crate) fn has_failed_writes(&self) -> bool {
+    pub fn has_failed_writes(&self) -> bool {
         self.devices.iter().any(|device| device.writes_failed)
     }
 

@@ -105,24 +105,50 @@ impl ArraySettings {
     }
 }
 
+/// The children of a device that names each of them, or one table and how many there are of it.
+pub(super) fn children_of(children: &[String], child: Option<&str>, count: Option<u32>) -> Vec<ChildName> {
+    let named = children.iter().enumerate().map(|(index, device)| ChildName {
+        key: format!("children[{index}]"),
+        device: device.clone(),
+        count: None,
+    });
+    let template = child.map(|device| ChildName {
+        key: "child".to_string(),
+        device: device.to_string(),
+        count: Some(count.unwrap_or(1)),
+    });
+    named.chain(template).collect()
+}
+
+/// Returns an error unless there are children, named in one of the two ways. `what` is the device: "an array".
+pub(super) fn check_children(
+    children: &[String],
+    child: Option<&str>,
+    count: Option<u32>,
+    what: &str,
+) -> Result<(), DeviceFault> {
+    let refuse = |keys: &[&str], message: &str| Err(DeviceFault::new(message).at(keys.iter().copied()));
+    match (children.is_empty(), child, count) {
+        (false, None, None) | (true, Some(_), Some(1..)) => Ok(()),
+        (true, Some(_), None) => refuse(&["child"], "`child` needs a `count`"),
+        (true, Some(_), Some(0)) => refuse(&["count"], &format!("`count` is 0; {what} has at least one child")),
+        (_, None, Some(_)) => refuse(&["count"], "`count` goes with `child`, not with `children`"),
+        (false, Some(_), _) => refuse(&["children", "child"], "`children` and `child` exclude each other"),
+        (true, None, None) => refuse(&["children"], "it has no devices: give `children`, or `child` and `count`"),
+    }
+}
+
 impl DeviceSettings for ArraySettings {
     fn kind(&self) -> &'static DeviceKind {
         &KIND
     }
 
+    fn notices_failures(&self) -> bool {
+        true
+    }
+
     fn children(&self) -> Vec<ChildName> {
-        let named = self.children.iter().enumerate();
-        let named = named.map(|(index, device)| ChildName {
-            key: format!("children[{index}]"),
-            device: device.clone(),
-            count: None,
-        });
-        let template = self.child.iter().map(|device| ChildName {
-            key: "child".to_string(),
-            device: device.clone(),
-            count: Some(self.count.unwrap_or(1)),
-        });
-        named.chain(template).collect()
+        children_of(&self.children, self.child.as_deref(), self.count)
     }
 
     fn resolved(&self) -> serde_json::Value {
@@ -130,19 +156,10 @@ impl DeviceSettings for ArraySettings {
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
-        let refuse = |keys: &[&str], message: &str| Err(DeviceFault::new(message).at(keys.iter().copied()));
-        match (self.children.is_empty(), &self.child, self.count) {
-            (false, None, None) | (true, Some(_), Some(1..)) => {}
-            (true, Some(_), None) => return refuse(&["child"], "`child` needs a `count`"),
-            (true, Some(_), Some(0)) => return refuse(&["count"], "`count` is 0; an array has at least one child"),
-            (_, None, Some(_)) => return refuse(&["count"], "`count` goes with `child`, not with `children`"),
-            (false, Some(_), _) => return refuse(&["children", "child"], "`children` and `child` exclude each other"),
-            (true, None, None) => {
-                return refuse(&["children"], "it has no devices: give `children`, or `child` and `count`");
-            }
-        }
+        check_children(&self.children, self.child.as_deref(), self.count, "an array")?;
         if self.queue_depth == Some(0) {
-            return refuse(&["queue_depth"], "`queue_depth` is 0; an array takes at least one request");
+            let fault = DeviceFault::new("`queue_depth` is 0; an array takes at least one request");
+            return Err(fault.at(["queue_depth"]));
         }
         let devices = instance.children.iter().map(|child| child.device.capacity()).collect();
         let engine = StripeEngine::new(&StripeSettings { unit: self.stripe, devices })

@@ -113,6 +113,10 @@ impl DeviceSettings for HybridSettings {
         &KIND
     }
 
+    fn notices_failures(&self) -> bool {
+        true
+    }
+
     fn changes_children(&self) -> bool {
         true
     }

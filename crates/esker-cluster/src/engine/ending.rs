@@ -1,0 +1,153 @@
+//! How requests to servers' devices end, and what that makes of the map.
+
+use esker_core::{DeviceError, RequestKind};
+use esker_tier::parts::EngineRecord;
+use esker_tier::{DeviceIndex, Effect, IoId, RecordNumber};
+
+use super::ClusterEngine;
+use super::record::ClusterRecord;
+use super::task::{Io, MapChange, Task, object_of};
+use crate::id::{ObjectId, ServerId};
+use crate::route::{EffectId, RouterInput, ServerWork};
+
+impl ClusterEngine {
+    /// Judges the end of a request to a server's device.
+    pub(super) fn judge(
+        &mut self,
+        server: ServerId,
+        kind: RequestKind,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let device = DeviceIndex(server.0);
+        let result = self.health.judge(device, kind, result);
+        self.leave_if_failed(server);
+        result
+    }
+
+    /// With replicas, a server whose device has failed leaves, and what was there is rebuilt from others.
+    pub(super) fn leave_if_failed(&mut self, server: ServerId) {
+        let has_failed = self.health.has_failed(DeviceIndex(server.0));
+        if self.settings.replicas > 1 && has_failed && self.router.servers().serves(server) {
+            self.inputs.push_back(RouterInput::Fail(server));
+        }
+    }
+
+    pub(super) fn io_ended(&mut self, io: IoId, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
+        let (id, server, kind, before) = match self.ios.remove(io.0) {
+            Io::Flush(device) => return self.flush_ended(io, device, result, effects),
+            Io::Task { task, server, kind, before } => (task, server, kind, before),
+        };
+        let result = self.judge(server, kind, result);
+        if kind.is_write() && !kind.is_fua() && result.is_ok() {
+            self.durability.written(DeviceIndex(server.0));
+        }
+        let Task { tag, work, change, .. } = self.tasks[&id];
+        match (work, result) {
+            (ServerWork::Trim { object, .. }, _) => self.trim_ended(id, server, object),
+            // A trim is a hint: the record says that the object reads as zeroes.
+            (ServerWork::Delete { .. }, _) => self.end(id, true),
+            (_, Err(error)) => {
+                let piece = tag.map(|tag| self.pieces[&tag]);
+                self.fail(id, piece.map_or(error, |piece| error.of_whole(piece.offset, piece.length(), before)));
+            }
+            (ServerWork::Merge { .. } | ServerWork::Copy { .. }, Ok(())) if kind == RequestKind::Read => {
+                self.store_fetched(id, effects);
+            }
+            (_, Ok(())) => match change {
+                Some(change) => self.record(id, change, effects),
+                None => self.end(id, true),
+            },
+        }
+    }
+
+    fn trim_ended(&mut self, id: EffectId, server: ServerId, object: ObjectId) {
+        let slice = self.router.map().slice_of(object).0;
+        if self.stores[server.index()].trim_ends(slice)
+            && let Some(purge) = self.purges.remove(&(server, slice))
+        {
+            // Meanwhile it may be on its way back.
+            if !self.router.map().replicas_of(slice).any(|replica| self.router.map().involves(replica, server)) {
+                self.release(server, slice);
+            }
+            self.end(purge, true);
+        }
+        self.end(id, true);
+    }
+
+    /// Has a change of the map recorded. It is made once it is durable.
+    pub(super) fn record(&mut self, id: EffectId, change: MapChange, effects: &mut Vec<Effect>) {
+        self.tasks.get_mut(&id).expect("it is under way").change = Some(change);
+        let Some(map) = &mut self.recorded else { return self.changed(id, effects) };
+        if self.health.journal_failed() {
+            return self.fail(id, DeviceError::Failed);
+        }
+        let MapChange { replica, moves, written } = change;
+        let (_, index) = self.router.map().slice_of(object_of(&self.tasks[&id].work));
+        let index = index as u32;
+        let record = match (moves, written) {
+            (true, _) => ClusterRecord::Moved { replica, first: index, count: 1, written },
+            (false, true) => ClusterRecord::Written { replica, first: index, count: 1 },
+            (false, false) => ClusterRecord::Discarded { replica, index },
+        };
+        map.apply(record);
+        let number = self.durability.issue();
+        effects.push(Effect::Record { number, record: record.record() });
+        self.unhardened.push_back((number, id));
+        self.durability.harden(effects);
+    }
+
+    pub(super) fn records_durable(&mut self, through: RecordNumber, effects: &mut Vec<Effect>) {
+        // No request of the host waits for records: its tasks do.
+        self.durability.durable(through, effects);
+        while let Some((_, id)) = self.unhardened.pop_front_if(|(number, _)| *number <= through) {
+            self.changed(id, effects);
+        }
+    }
+
+    pub(super) fn journal_failed(&mut self) {
+        self.health.fail_journal();
+        while let Some((_, id)) = self.unhardened.pop_front() {
+            self.fail(id, DeviceError::Failed);
+        }
+    }
+
+    /// A change of the map is durable.
+    fn changed(&mut self, id: EffectId, effects: &mut Vec<Effect>) {
+        let Task { work, change, .. } = self.tasks[&id];
+        let written = change.is_some_and(|change| change.written);
+        let (server, object) = (work.server(), object_of(&work));
+        let store = &mut self.stores[server.index()];
+        let had = store.has(object);
+        store.set(object, written);
+        if !written
+            && had
+            && !self.health.has_failed(DeviceIndex(server.0))
+            && matches!(work, ServerWork::Delete { .. })
+        {
+            return self.send_trim(id, server, object, effects);
+        }
+        self.end(id, true);
+    }
+
+    /// Ends a task with an error.
+    pub(super) fn fail(&mut self, id: EffectId, error: DeviceError) {
+        if let Some(tag) = self.tasks[&id].tag
+            && let Some(piece) = self.pieces.get_mut(&tag)
+        {
+            piece.error.get_or_insert(error);
+        }
+        self.end(id, false);
+    }
+
+    /// Ends a task, and begins what waited for it.
+    pub(super) fn end(&mut self, id: EffectId, ok: bool) {
+        let task = self.tasks.remove(&id).expect("a task ends once");
+        self.free_buffers.extend(task.buffer);
+        if task.holds_queue {
+            let key = (task.work.server(), object_of(&task.work));
+            let waiting = self.queues.remove(&key).expect("it holds the queue");
+            self.released.extend(waiting);
+        }
+        self.inputs.push_back(RouterInput::Done { effect: id, ok });
+    }
+}

@@ -1,0 +1,143 @@
+//! Records: changes of a cluster's map, as a journal and a checkpoint keep them.
+
+use esker_tier::parts::{CLUSTER, EngineRecord, FIELDS};
+use esker_tier::{Record, RecordError};
+
+use crate::id::{ServerId, SliceId, SliceReplica};
+
+/// Where a replica of a slice lies on a server: in one of its slots, which hold a slice each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotPlace {
+    /// The server.
+    pub server: ServerId,
+    /// The slot.
+    pub slot: u32,
+}
+
+/// A change of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterRecord {
+    /// A replica is complete in this place. Only checkpoints have it.
+    Placed {
+        /// The replica.
+        replica: SliceReplica,
+        /// The place.
+        place: SlotPlace,
+    },
+    /// A replica is in motion to this place.
+    Begun {
+        /// The replica.
+        replica: SliceReplica,
+        /// The place.
+        place: SlotPlace,
+    },
+    /// Objects of a replica in motion are at its destination. If they are the last ones, the motion is complete.
+    Moved {
+        /// The replica.
+        replica: SliceReplica,
+        /// The first of the objects, by its place in the slice.
+        first: u32,
+        /// Their number.
+        count: u32,
+        /// Whether they were written. All others read as zeroes.
+        written: bool,
+    },
+    /// Objects were written where the replica has them.
+    Written {
+        /// The replica.
+        replica: SliceReplica,
+        /// The first of the objects.
+        first: u32,
+        /// Their number.
+        count: u32,
+    },
+    /// An object was discarded: it reads as zeroes.
+    Discarded {
+        /// The replica.
+        replica: SliceReplica,
+        /// The object.
+        index: u32,
+    },
+}
+
+const PLACED: u8 = 1;
+const BEGUN: u8 = 2;
+const MOVED: u8 = 3;
+const MOVED_UNWRITTEN: u8 = 4;
+const WRITTEN: u8 = 5;
+const DISCARDED: u8 = 6;
+
+impl EngineRecord for ClusterRecord {
+    const ENGINE: u8 = CLUSTER;
+
+    fn to_fields(self) -> (u8, [u32; FIELDS]) {
+        let fields =
+            |replica: SliceReplica, rest: [u32; 2]| [replica.slice.0, u32::from(replica.replica), rest[0], rest[1], 0];
+        match self {
+            Self::Placed { replica, place } => (PLACED, fields(replica, [place.server.0.into(), place.slot])),
+            Self::Begun { replica, place } => (BEGUN, fields(replica, [place.server.0.into(), place.slot])),
+            Self::Moved { replica, first, count, written } => {
+                (if written { MOVED } else { MOVED_UNWRITTEN }, fields(replica, [first, count]))
+            }
+            Self::Written { replica, first, count } => (WRITTEN, fields(replica, [first, count])),
+            Self::Discarded { replica, index } => (DISCARDED, fields(replica, [index, 0])),
+        }
+    }
+
+    fn from_fields(kind: u8, [slice, replica, one, two, zero]: [u32; FIELDS]) -> Option<Self> {
+        let replica = SliceReplica { slice: SliceId(slice), replica: u8::try_from(replica).ok()? };
+        let place = || Some(SlotPlace { server: ServerId(u16::try_from(one).ok()?), slot: two });
+        if zero != 0 {
+            return None;
+        }
+        match kind {
+            PLACED => place().map(|place| Self::Placed { replica, place }),
+            BEGUN => place().map(|place| Self::Begun { replica, place }),
+            MOVED | MOVED_UNWRITTEN => Some(Self::Moved { replica, first: one, count: two, written: kind == MOVED }),
+            WRITTEN => Some(Self::Written { replica, first: one, count: two }),
+            DISCARDED => (two == 0).then_some(Self::Discarded { replica, index: one }),
+            _ => None,
+        }
+    }
+}
+
+impl From<ClusterRecord> for Record {
+    fn from(record: ClusterRecord) -> Self {
+        record.record()
+    }
+}
+
+impl TryFrom<Record> for ClusterRecord {
+    type Error = RecordError;
+
+    fn try_from(record: Record) -> Result<Self, RecordError> {
+        Self::read(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of records as they are on disks: they must never change their meaning.
+    #[test]
+    fn golden_records_are_read_as_ever() {
+        let replica = SliceReplica { slice: SliceId(0x0102_0304), replica: 1 };
+        let place = SlotPlace { server: ServerId(7), slot: 9 };
+        let hex = |record: ClusterRecord| {
+            let bytes = Record::from(record).encode(0);
+            assert_eq!(ClusterRecord::try_from(Record::decode(&bytes).unwrap().1), Ok(record));
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        for (record, kind, rest) in [
+            (ClusterRecord::Placed { replica, place }, "01", "0700000009000000"),
+            (ClusterRecord::Begun { replica, place }, "02", "0700000009000000"),
+            (ClusterRecord::Moved { replica, first: 3, count: 5, written: true }, "03", "0300000005000000"),
+            (ClusterRecord::Moved { replica, first: 3, count: 5, written: false }, "04", "0300000005000000"),
+            (ClusterRecord::Written { replica, first: 3, count: 5 }, "05", "0300000005000000"),
+            (ClusterRecord::Discarded { replica, index: 3 }, "06", "0300000000000000"),
+        ] {
+            assert_eq!(hex(record), format!("03{kind}00000403020101000000{rest}00000000"));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Single cases.
+
+use esker_core::{DeviceError, Lba, Request, RequestKind, Tag};
+use esker_tier::IoId;
+
+use super::*;
+
+/// An engine whose requests to devices end at once, but trims, which wait.
+struct Driven {
+    engine: ClusterEngine,
+    trims: Vec<(IoId, DeviceIndex, Request)>,
+    /// Writes to devices: device, first sector, sectors.
+    writes: Vec<(u16, u64, u64)>,
+    replies: Vec<(Tag, Result<(), DeviceError>)>,
+    next: u32,
+    now: u64,
+}
+
+impl Driven {
+    fn new(settings: &ClusterSettings) -> Self {
+        let engine = ClusterEngine::new(settings).unwrap();
+        Self { engine, trims: Vec::new(), writes: Vec::new(), replies: Vec::new(), next: 0, now: 0 }
+    }
+
+    fn tell(&mut self, input: Input) {
+        let mut effects = Vec::new();
+        self.engine.on(Nanos(self.now), input, &mut effects);
+        self.perform(effects);
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Io { io, device, request, .. } if request.kind == RequestKind::Trim => {
+                    self.trims.push((io, device, request));
+                }
+                Effect::Io { io, device, request, .. } => {
+                    if request.kind.is_write() {
+                        self.writes.push((device.0, request.start.0, request.length.0 / 512));
+                    }
+                    self.tell(Input::Done { io, at: Nanos(self.now), result: Ok(()) });
+                }
+                Effect::Harden { through } => self.tell(Input::Durable { through }),
+                Effect::Reply { tag, result } => self.replies.push((tag, result)),
+                Effect::Record { .. } | Effect::Buffer(_) | Effect::WakeAt(_) => {}
+                other => panic!("unexpected: {other:?}"),
+            }
+        }
+    }
+
+    fn request(&mut self, kind: RequestKind, start: u64, sectors: u64) {
+        let tag = Tag::new(self.next, 0);
+        self.next += 1;
+        self.tell(Input::Host { tag, request: Request::new(kind, Lba(start), Bytes(sectors * 512)) });
+    }
+
+    fn write(&mut self, start: u64, sectors: u64) {
+        self.request(RequestKind::Write { fua: false }, start, sectors);
+    }
+
+    fn router(&mut self, input: RouterInput) {
+        let mut effects = Vec::new();
+        self.engine.inputs.push_back(input);
+        self.engine.settle(&mut effects);
+        self.perform(effects);
+    }
+
+    fn home(&self, slice: u32) -> ServerId {
+        let map = self.engine.router.map();
+        match map.place(map.replicas_of(SliceId(slice)).next().unwrap()) {
+            ReplicaPlace::Complete(home) => home,
+            other => panic!("in motion: {other:?}"),
+        }
+    }
+
+    fn move_slice(&mut self, slice: u32, to: u16) {
+        let moves =
+            vec![SliceMove { slice: SliceId(slice), from: self.home(slice), to: ServerId(to), copied: Bytes(0) }];
+        self.router(RouterInput::Plan(Plan { moves, copy_at_once: false }));
+    }
+}
+
+const SLICE: u64 = SECTORS * OBJECTS;
+
+#[test]
+fn nothing_is_written_where_a_trim_is_under_way() {
+    for is_wrong in [false, true] {
+        let mut driven = Driven::new(&settings(2, 1));
+        driven.engine.ignores_trims = is_wrong;
+        driven.write(0, SLICE);
+        let (from, to) = (driven.home(0).0, 1 - driven.home(0).0);
+        driven.move_slice(0, to);
+        driven.write(0, SLICE);
+        assert_eq!((driven.home(0).0, driven.trims.len()), (to, OBJECTS as usize), "all of it has moved");
+        driven.move_slice(0, from);
+        driven.writes.clear();
+        driven.write(0, SLICE);
+        let over = |&(device, first, _): &(u16, u64, u64)| {
+            driven.trims.iter().any(|(_, trimmed, request)| trimmed.0 == device && request.start.0 == first)
+        };
+        assert_eq!(driven.writes.iter().any(over), is_wrong, "{:?}", driven.writes);
+        let trims: Vec<IoId> = driven.trims.drain(..).map(|(io, ..)| io).collect();
+        trims.into_iter().for_each(|io| driven.tell(Input::Done { io, at: Nanos(0), result: Ok(()) }));
+        assert_eq!((driven.home(0).0, driven.writes.len()), (from, OBJECTS as usize));
+        assert!(driven.replies.len() == 3 && driven.replies.iter().all(|(_, result)| result.is_ok()));
+    }
+}
+
+#[test]
+fn a_part_write_to_a_moving_object_fetches_the_rest_once() {
+    let mut driven = Driven::new(&settings(3, 1));
+    driven.write(0, SLICE);
+    let to = (driven.home(0).0 + 1) % 3;
+    driven.move_slice(0, to);
+    driven.writes.clear();
+    driven.write(1, 1);
+    driven.write(2, 1);
+    let sizes: Vec<_> = driven.writes.iter().map(|(device, _, sectors)| (*device, *sectors)).collect();
+    assert_eq!(sizes, [(to, SECTORS), (to, 1)]);
+    assert_eq!(driven.engine.router.report().merges, 1);
+    driven.router(RouterInput::CopyBudget(Bytes(SLICE * 512)));
+    assert_eq!((driven.home(0).0, driven.engine.router.report().copies), (to, OBJECTS - 1));
+}
+
+#[test]
+fn what_was_never_written_takes_no_writes_to_move() {
+    let mut driven = Driven::new(&settings(3, 1));
+    let to = (driven.home(0).0 + 1) % 3;
+    driven.move_slice(0, to);
+    driven.router(RouterInput::CopyBudget(Bytes(SLICE * 512)));
+    assert_eq!((driven.home(0).0, driven.writes.len()), (to, 0));
+}
+
+#[test]
+fn a_drained_server_is_reported_empty_once_its_slices_are_elsewhere() {
+    let mut engine = ClusterEngine::new(&settings(3, 1)).unwrap().with_changing_members();
+    let mut effects = Vec::new();
+    let drain = Reshape::Drain { device: DeviceIndex(1) };
+    engine.reshape(Nanos(0), drain, &mut effects).unwrap();
+    assert!(effects.is_empty());
+    for _ in 0..20 {
+        engine.inputs.push_back(RouterInput::CopyBudget(Bytes(1 << 20)));
+        engine.settle(&mut effects);
+        for effect in std::mem::take(&mut effects) {
+            match effect {
+                Effect::Harden { through } => engine.on(Nanos(0), Input::Durable { through }, &mut effects),
+                Effect::Drained(device) => return assert_eq!(device, DeviceIndex(1)),
+                _ => {}
+            }
+        }
+    }
+    panic!("it is never empty");
+}
+
+#[test]
+fn impossible_clusters_say_what_is_wrong() {
+    let error = |change: fn(&mut ClusterSettings)| {
+        let mut wrong = settings(3, 1);
+        change(&mut wrong);
+        ClusterEngine::new(&wrong).unwrap_err().to_string()
+    };
+    assert_eq!(error(|wrong| wrong.servers.clear()), "there are 0 servers; a cluster has 1 to 65,535");
+    assert_eq!(error(|wrong| wrong.object = Bytes(1000)), "`object` is 1kB; it has to be whole sectors of 512B");
+    assert_eq!(error(|wrong| wrong.replicas = 4), "the number of replicas has to be from 1 to 3, not 4");
+    assert_eq!(
+        error(|wrong| wrong.servers[1].capacity = Bytes(512)),
+        "server 1 holds 512B, less than one slice of 6KiB"
+    );
+    assert_eq!(
+        error(|wrong| wrong.capacity = Some(Bytes::kib(600))),
+        "`capacity` 600KiB is too much: the servers hold 30KiB with what the ring gives to each"
+    );
+    assert!(error(|wrong| wrong.balancer = Choice::named("lfie")).contains("lfie"));
+}
+
+#[test]
+fn a_cluster_with_replicas_cannot_be_restored() {
+    let error = ClusterEngine::restore(&settings(3, 2), &esker_tier::Checkpoint::default(), &[]).unwrap_err();
+    assert_eq!(error, RestoreError::Replicas(2));
+}
+
+/// Records of another cluster, or none at all, are an error and never a panic.
+#[test]
+fn records_that_make_no_sense_are_refused() {
+    use crate::id::SliceReplica;
+    let replica = |slice| SliceReplica { slice: SliceId(slice), replica: 0 };
+    let place = |server, slot| SlotPlace { server: ServerId(server), slot };
+    for records in [
+        vec![ClusterRecord::Written { replica: replica(4000), first: 0, count: 1 }],
+        vec![ClusterRecord::Written { replica: replica(0), first: 2, count: 9 }],
+        vec![ClusterRecord::Written { replica: replica(0), first: u32::MAX, count: 1 }],
+        vec![ClusterRecord::Moved { replica: replica(0), first: 0, count: 1, written: true }],
+        vec![ClusterRecord::Begun { replica: replica(0), place: place(9, 0) }],
+        vec![ClusterRecord::Placed { replica: replica(0), place: place(0, 77) }],
+        vec![
+            ClusterRecord::Placed { replica: replica(0), place: place(0, 4) },
+            ClusterRecord::Placed { replica: replica(1), place: place(0, 4) },
+        ],
+    ] {
+        let records: Vec<Record> = records.into_iter().map(Record::from).collect();
+        let restored = ClusterEngine::restore(&settings(3, 1), &esker_tier::Checkpoint::default(), &records);
+        assert!(restored.is_err(), "{records:?}");
+    }
+}
