@@ -2,6 +2,7 @@
 
 mod cache_parts;
 mod cloud_volume;
+mod cluster;
 mod disk;
 mod flash_cache;
 mod placement;
@@ -116,6 +117,7 @@ pub(super) fn render(results: &RunResults) -> String {
             text += &drained.unwrap_or_default();
         }
         text += &device.placement.as_ref().map_or_else(String::new, placement::describe);
+        text += &device.cluster.as_ref().map_or_else(String::new, cluster::describe);
         text.push('\n');
     }
     if let Some(settled) = &results.settled {

@@ -57,6 +57,7 @@ impl ClusterEngine {
             replicas: shape.replicas,
             rounds: self.counts.rounds,
             moves_begun: now.moves_begun - before.moves_begun,
+            copies_lost: now.replicas_lost - before.replicas_lost,
             moves_done: now.moves_done - before.moves_done,
             moves_refused: now.moves_refused - before.moves_refused,
             objects_moved_by_requests: now.moved_by_requests - before.moved_by_requests,

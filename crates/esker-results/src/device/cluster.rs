@@ -17,9 +17,11 @@ pub struct ClusterReport {
     pub replicas: u8,
     /// Ends of epochs at which the balancer wanted slices moved.
     pub rounds: u64,
-    /// Moves of slices that began: wanted by the balancer, or because servers joined, were drained or failed.
+    /// Moves of slices that began: wanted by the balancer, or because servers joined or were drained.
     pub moves_begun: u64,
-    /// Moves that are complete.
+    /// Copies of slices that were on servers that failed, and are made anew on others.
+    pub copies_lost: u64,
+    /// Moves that are complete, and lost copies that are there again.
     pub moves_done: u64,
     /// Moves that could not begin, because there was no room or an earlier round was not complete.
     pub moves_refused: u64,

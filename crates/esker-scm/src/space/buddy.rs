@@ -175,7 +175,8 @@ mod tests {
             let mut used = vec![false; pages as usize];
             let mut held: Vec<(u64, u64)> = Vec::new();
             let mut rng = Rng::new(pages);
-            for _ in 0..3000 {
+            // Miri takes its time.
+            for _ in 0..if cfg!(miri) { 30 } else { 3000 } {
                 let order = rng.below(6) as u32;
                 let taken = match rng.below(4) {
                     0 => buddy.take(order),

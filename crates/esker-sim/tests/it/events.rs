@@ -200,20 +200,20 @@ fn mistakes_in_events_are_one_line_with_their_place() {
         &format!("x.toml:20:1: run.events[0].device: `station.4` {no_device}; did you mean `station.0`? {known}"),
         &format!("x.toml:20:1: run.events[0].device: `other` {no_device} {known}"),
         "x.toml:20:1: run.events[0].devise: unknown key; did you mean `device`? \
-         (its table knows: at, device, slow, join, drain, pause, moved_bytes_per_day, \
+         (its table knows: at, device, slow, join, drain, fail, pause, moved_bytes_per_day, \
          shrink)",
         "x.toml:18:1: run.events[0]: `device` is missing",
         "x.toml:18:1: run.events[0]: `at` is missing",
         "x.toml:19:6: run.events[0].at: `1` needs a unit: ns, µs (or us), ms, s, min, h, d or y (365 days)",
         "x.toml:19:1: run.events[0].at: it is later than 292 years after the start, where simulated time ends",
         "x.toml:18:1: run.events[0]: it changes nothing (say what changes: `slow = 10`, `join = true`, \
-         `drain = true`, `pause = true`, `moved_bytes_per_day = \"100GiB\"` or `shrink = \"4GiB\"`)",
+         `drain = true`, `fail = true`, `pause = true`, `moved_bytes_per_day = \"100GiB\"` or `shrink = \"4GiB\"`)",
         "x.toml:21:1: run.events[0].slow: it is 0, but no device works in no time (10 makes it ten times slower, 1 \
          restores its speed)",
         "x.toml:21:8: run.events[0].slow: `-3` does not begin with a number that is zero or more",
         "x.toml:21:8: run.events[0].slow: `2s` has the unknown unit `s`: use %, or none for a plain fraction",
         "x.toml:21:1: run.events[0].slo: unknown key; did you mean `slow`? \
-         (its table knows: at, device, slow, join, drain, pause, moved_bytes_per_day, \
+         (its table knows: at, device, slow, join, drain, fail, pause, moved_bytes_per_day, \
          shrink)",
         "x.toml:18:1: run.events: expected a list in square brackets, found a table",
     ];

@@ -5,6 +5,7 @@ mod cache_allocation;
 mod cache_partition;
 mod cache_ranking;
 mod cloud;
+mod cluster;
 mod events;
 mod examples;
 mod flash_cache;
