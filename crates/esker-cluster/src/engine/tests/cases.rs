@@ -131,6 +131,34 @@ fn what_was_never_written_takes_no_writes_to_move() {
     assert_eq!((driven.home(0).0, driven.writes.len()), (to, 0));
 }
 
+/// In the first half of an epoch only writes move objects; then the rest is copied, an object each second.
+#[test]
+fn the_rest_is_copied_late_in_an_epoch_and_within_its_rate() {
+    let mut paced = settings(3, 1);
+    paced.pace = ClusterPace {
+        epoch: Nanos::from_secs(20),
+        copies_after: Ratio::percent(50),
+        copied_bytes_per_second: Bytes(SECTORS * 512),
+    };
+    let mut driven = Driven::new(&paced);
+    driven.write(0, SLICE);
+    let mut copied = Vec::new();
+    for second in 1..=40 {
+        driven.now = Nanos::from_secs(second).0;
+        driven.tell(Input::Timer);
+        if second == 20 {
+            let to = (driven.home(0).0 + 1) % 3;
+            driven.move_slice(0, to);
+        }
+        // The host writes elsewhere, so that time goes on.
+        driven.request(RequestKind::Read, SLICE, 1);
+        copied.push(driven.engine.router.report().copies);
+    }
+    assert!(copied[..29].iter().all(|&copies| copies == 0), "{copied:?}");
+    let rises = copied.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(rises.clone().all(|rise| rise <= 1) && rises.sum::<u64>() == OBJECTS, "{copied:?}");
+}
+
 #[test]
 fn a_drained_server_is_reported_empty_once_its_slices_are_elsewhere() {
     let mut engine = ClusterEngine::new(&settings(3, 1)).unwrap().with_changing_members();
