@@ -6,7 +6,7 @@ mod page;
 mod support;
 
 use esker_report::render_run;
-use esker_results::{CacheRoomLeft, FlashCacheReport};
+use esker_results::{CacheRoomLeft, ClusterEpoch, ClusterReport, ClusterServerReport, FlashCacheReport};
 use page::visible;
 use serde_json::Value;
 use support::hostile_run;
@@ -99,6 +99,34 @@ fn a_flash_cache_shows_what_it_served_and_how_its_flash_wore() {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(!text.contains("admission policy") && !text.contains("only copy"), "what did not happen is left out");
+}
+
+#[test]
+fn a_cluster_shows_how_its_servers_wore() {
+    let mut run = plain_run();
+    assert!(!render_run(&run).unwrap().contains("id=\"cluster\""), "there is none");
+    let server = |erases, copied_bytes| ClusterServerReport { erases, copied_bytes, slices: 7, written_bytes: 1 << 20 };
+    let device = run.devices.values_mut().next().unwrap();
+    device.children = ["drive.10", "drive.9"].map(|name| (name.to_string(), Default::default())).into();
+    device.cluster = Some(ClusterReport {
+        slices: 14,
+        moves_begun: 4,
+        moves_done: 3,
+        objects_copied: 5,
+        erases_mean: 1500.0,
+        erases_sd: 500.0,
+        servers: vec![server(1000.0, 0), server(2000.0, 1 << 20)],
+        epochs: vec![ClusterEpoch::default(), ClusterEpoch { at_s: 10.0, ..Default::default() }],
+        ..Default::default()
+    });
+    let page = visible(&render_run(&run).unwrap());
+    let section = page.split("id=\"cluster\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let text = section.replace("<span class=\"n\">", "").replace("</span>", "");
+    for words in ["3 are complete", "5 were copied, which is 50", "data-sort=\"2000\"", "<figure"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let rows: Vec<usize> = ["drive.9<", "drive.10<"].iter().map(|name| text.find(name).unwrap()).collect();
+    assert!(rows.is_sorted(), "servers are in the order of their numbers");
 }
 
 #[test]

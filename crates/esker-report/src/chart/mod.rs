@@ -7,6 +7,7 @@ mod align;
 mod arm_path;
 mod burst_credits;
 mod caches;
+mod cluster_wear;
 mod description;
 mod load;
 mod miss_ratio;
@@ -26,6 +27,7 @@ use esker_results::study::{StudyReport, WorkloadStudy};
 
 pub(crate) use arm_path::of_disk as arm_path;
 pub(crate) use caches::of_caches;
+pub(crate) use cluster_wear::of_cluster as cluster_wear;
 pub(crate) use description::Chart;
 use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
 pub(crate) use published::figure;

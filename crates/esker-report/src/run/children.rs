@@ -62,7 +62,7 @@ pub(crate) fn names<'a>(results: &'a RunResults, target: &str) -> Vec<&'a str> {
 }
 
 /// Names of children in the order of the map, or else so that `disk.10` comes behind `disk.2`.
-fn ordered<'a>(results: &'a RunResults, children: &'a BTreeMap<String, ChildReport>) -> Vec<&'a str> {
+pub(super) fn ordered<'a>(results: &'a RunResults, children: &'a BTreeMap<String, ChildReport>) -> Vec<&'a str> {
     let known = results.placement_map.as_ref().map_or(&[][..], |map| &map.children);
     let place = |name: &str| known.iter().position(|one| one == name);
     let mut names: Vec<&str> = children.keys().map(String::as_str).collect();

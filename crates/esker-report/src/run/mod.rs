@@ -2,6 +2,7 @@
 
 mod arm;
 mod children;
+mod clusters;
 mod events;
 mod flash_caches;
 mod parts;
@@ -23,6 +24,7 @@ use crate::run_event::RunEvent;
 use arm::ArmPicture;
 use children::Family;
 use children::names;
+use clusters::{Cluster, clusters};
 use flash_caches::{FlashCache, flash_caches};
 use parts::{Parts, parts};
 use windows::{Allocation, allocations};
@@ -36,6 +38,7 @@ struct RunPage<'a> {
     target: &'a str,
     headline: String,
     families: Vec<Family<'a>>,
+    clusters: Vec<Cluster<'a>>,
     flash_caches: Vec<FlashCache<'a>>,
     allocations: Vec<Allocation<'a>>,
     parts: Vec<Parts<'a>>,
@@ -70,12 +73,16 @@ pub fn render_run(run: &RunResults) -> Result<String, RenderError> {
     let arms = arm::of_run(run);
     let path = |(index, one): (usize, &ArmPicture<'_>)| chart::arm_path(index, one.name, one.timeline, &mut columns);
     charts.extend(arms.iter().enumerate().filter_map(path));
+    let clusters = clusters(run);
+    let wear = |(index, one): (usize, &Cluster<'_>)| chart::cluster_wear(index, one.name, one.report, &mut columns);
+    charts.extend(clusters.iter().enumerate().filter_map(wear));
     let page = RunPage {
         frame: Frame::new(&run.version, run.seed, run, &charts.iter().collect::<Vec<_>>(), columns)?,
         run,
         target,
         headline: headline(run, target),
         families: children::families(run, target),
+        clusters,
         flash_caches: flash_caches(run),
         allocations: allocations(run),
         parts: parts(run),

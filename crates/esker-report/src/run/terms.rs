@@ -107,5 +107,9 @@ pub(super) static TERMS: &[Term] = &[
     term("expected_erases", "erases a day", "Blocks of the flash that would be erased in a day."),
     term("budget", "budget", "Whether any size was expected to keep the lifetime that was asked for."),
     term("training", "training", "The cache was run with several sizes next, to see what cleaning costs with each."),
+    term("slice", "slice", "Consecutive objects that move between servers as a whole; each copy of it counts."),
+    term("server_erases", "erases", "Blocks that a server's flash has erased: by its own count, or by the wear model."),
+    term("server_written", "written", "Bytes that requests of the host have had written to a server."),
+    term("server_copied", "copied to it", "Bytes that were copied to a server because slices moved there."),
     term("drained", "empty at", "When all data had moved away from a child that was drained."),
 ];
