@@ -14,11 +14,19 @@ pub struct Ring {
 impl Ring {
     /// Adds a server with as many points as it has virtual nodes. What falls to it grows with their number.
     pub fn add(&mut self, server: ServerId, virtual_nodes: u32) {
-        // Twice: FNV-1a of numbers that differ in one byte are a constant apart, so that after one round the points of
-        // servers follow each other in step, and shares are uneven.
-        let point = |node: u32| (fnv1a_of(fnv1a_of(u64::from(server.0) << 32 | u64::from(node))), server);
-        self.points.extend((0..virtual_nodes).map(point));
-        self.points.sort_unstable();
+        self.extend([(server, virtual_nodes)]);
+    }
+
+    /// Adds many servers, each with its virtual nodes, and sorts once.
+    pub fn extend(&mut self, servers: impl IntoIterator<Item = (ServerId, u32)>) {
+        for (server, virtual_nodes) in servers {
+            // Twice: FNV-1a of numbers that differ in one byte are a constant apart, so that after one round the points
+            // of servers follow each other in step, and shares are uneven.
+            let point = |node: u32| (fnv1a_of(fnv1a_of(u64::from(server.0) << 32 | u64::from(node))), server);
+            self.points.extend((0..virtual_nodes).map(point));
+        }
+        // Stable: what is there is sorted already, and is merged with what comes.
+        self.points.sort();
     }
 
     /// Removes a server. What it held falls to the next servers clockwise, and nothing else changes.
@@ -30,6 +38,17 @@ impl Ring {
     pub fn walk(&self, point: u64) -> impl Iterator<Item = ServerId> + '_ {
         let first = self.points.partition_point(|(at, _)| *at < point);
         self.points[first..].iter().chain(&self.points[..first]).map(|(_, server)| *server)
+    }
+
+    /// Goes round the circle once, against the clock, from the point before `point`. Servers come with their points.
+    pub fn walk_back(&self, point: u64) -> impl Iterator<Item = (u64, ServerId)> + '_ {
+        let first = self.points.partition_point(|(at, _)| *at < point);
+        self.points[..first].iter().rev().chain(self.points[first..].iter().rev()).copied()
+    }
+
+    /// Returns the points of a server.
+    pub fn points_of(&self, server: ServerId) -> impl Iterator<Item = u64> + '_ {
+        self.points.iter().filter(move |(_, other)| *other == server).map(|(point, _)| *point)
     }
 
     /// Returns the first `count` servers clockwise from `point` of which no two share a failure domain; fewer if there
@@ -87,6 +106,19 @@ mod tests {
         assert!((0.03..0.07).contains(&share), "{share}, where one of 21 servers should take 0.048");
         ring.remove(ServerId(20));
         assert_eq!(table(&ring), before);
+    }
+
+    #[test]
+    fn many_at_once_are_those_one_by_one_and_both_ways_go_round() {
+        let mut at_once = Ring::default();
+        at_once.extend((0..20).map(|server| (ServerId(server), 128)));
+        assert_eq!(at_once.points, ring(20).points);
+        let forward: Vec<_> = at_once.walk(1 << 60).collect();
+        let mut back: Vec<_> = at_once.walk_back(1 << 60).map(|(_, server)| server).collect();
+        back.reverse();
+        assert_eq!(forward, back);
+        assert!(at_once.walk_back(1 << 60).next().is_some_and(|(point, _)| point < 1 << 60));
+        assert_eq!(at_once.points_of(ServerId(3)).count(), 128);
     }
 
     #[test]

@@ -51,6 +51,16 @@ impl<'a> Draft<'a> {
             && others.clone().all(|other| *other != to && self.view.servers[other.index()].domain != domain)
     }
 
+    /// Returns whether a server may be the destination of any slice.
+    pub(super) fn has_room(&self, to: usize) -> bool {
+        self.view.servers[to].serves && self.room[to] > 0
+    }
+
+    /// Returns the pages an epoch by which a server may still be written more.
+    pub(super) fn spare(&self, to: usize) -> f64 {
+        self.view.servers[to].pages_most - self.pages[to]
+    }
+
     /// Returns whether a server stays within its load with `pages` more an epoch.
     pub(super) fn carries(&self, to: ServerId, pages: f64) -> bool {
         self.pages[to.index()] + pages <= self.view.servers[to.index()].pages_most

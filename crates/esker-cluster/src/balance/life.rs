@@ -3,9 +3,13 @@
 //! With writes spread in proportion to the life that servers have left, all would wear out together, after all life
 //! left divided by all writes: no policy is better. This one moves the fewest slices that come near it.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use esker_core::registry::{Parameter, ParameterSource, Parameters};
 
-use super::draft::{Draft, greatest, slices_by_server};
+use super::draft::{Draft, slices_by_server};
+use super::takers::{Taker, Takers};
 use super::{Balancer, BalancerEntry, ClusterView, count, share};
 use crate::id::{ServerId, SliceId};
 use crate::plan::{Plan, SliceMove};
@@ -48,8 +52,33 @@ struct Round<'a> {
     pages: Vec<f64>,
     /// The share of its life that a server should use in an epoch, so that all wear out together.
     even: f64,
-    /// Slices of servers that live too short, the hottest last.
+    /// Slices of servers that live too short; the hottest last, once the server's turn has come.
     slices: Vec<Vec<SliceId>>,
+    is_sorted: Vec<bool>,
+    /// Servers that live too short, with the share of their life that they use. Entries of before a change stay.
+    sources: BinaryHeap<Source>,
+    takers: Takers,
+}
+
+/// A server that slices leave: the one that lives shortest first, of equals the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Source {
+    speed: f64,
+    server: usize,
+}
+
+impl Eq for Source {}
+
+impl Ord for Source {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.speed.total_cmp(&other.speed).then(other.server.cmp(&self.server))
+    }
+}
+
+impl PartialOrd for Source {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Life {
@@ -65,23 +94,23 @@ impl Life {
         }
     }
 
-    /// Takes the epoch into the averages. The first epochs are averaged evenly.
-    fn remember(&mut self, view: &ClusterView<'_>) {
+    /// Takes the epoch into the averages, of which the first are even. Returns the pages an epoch of each server by
+    /// them.
+    fn remember(&mut self, view: &ClusterView<'_>) -> Vec<f64> {
         self.epochs += 1;
         self.slices.resize(view.slices.len(), 0.0);
         let weight = (1.0 / (self.epochs as f64).min(self.memory)) as f32;
+        let mut pages = vec![0.0; view.servers.len()];
         for (average, slice) in self.slices.iter_mut().zip(view.slices) {
             *average += (slice.pages - *average) * weight;
-        }
-    }
-
-    /// Begins a round; `None` if no server lives too short.
-    fn begin<'a>(&self, view: &'a ClusterView<'a>) -> Option<Round<'a>> {
-        let mut pages = vec![0.0; view.servers.len()];
-        for (index, average) in self.slices.iter().enumerate() {
-            let homes = view.homes(SliceId(index as u32));
+            let homes = &slice.homes[..usize::from(view.replicas)];
             homes.iter().for_each(|home| pages[home.index()] += f64::from(*average));
         }
+        pages
+    }
+
+    /// Begins a round; `None` if no server lives too short, or nothing is to be gained.
+    fn begin<'a>(&self, view: &'a ClusterView<'a>, pages: Vec<f64>) -> Option<Round<'a>> {
         let serving = || (0..pages.len()).filter(|at| view.servers[*at].serves);
         let life: f64 = serving().map(|at| view.servers[at].life_left_pages.max(0.0)).sum();
         let even = serving().map(|at| pages[at]).sum::<f64>() / life;
@@ -92,92 +121,127 @@ impl Life {
         if !even.is_finite() || !is_short.contains(&true) {
             return None;
         }
+        let (draft, takers, sources) = (Draft::new(view), Takers::new(Vec::new()), BinaryHeap::new());
+        let is_sorted = vec![false; pages.len()];
+        let mut round = Round { view, draft, pages, even, slices: Vec::new(), is_sorted, sources, takers };
+        // Nothing is better than all wearing out together.
+        if !round.draft.affords(view.slice_bytes()) || 1.0 / even < round.shortest_life() * (1.0 + self.gain) {
+            return None;
+        }
         let least = view.slice_pages() / self.payback.max(f64::MIN_POSITIVE);
         let is_worth_it = |slice: SliceId, _: ServerId| {
             !view.slices[slice.index()].in_motion && f64::from(self.slices[slice.index()]) >= least
         };
-        let mut slices = slices_by_server(view, &is_short, is_worth_it);
-        for of_server in &mut slices {
-            let of = |slice: &SliceId| self.slices[slice.index()];
-            of_server.sort_by(|one, two| of(one).total_cmp(&of(two)).then(two.cmp(one)));
-        }
-        Some(Round { view, draft: Draft::new(view), pages, even, slices })
+        round.slices = slices_by_server(view, &is_short, is_worth_it);
+        (0..round.pages.len()).for_each(|at| round.note_source(at));
+        round.takers = Takers::new((0..round.pages.len()).map(|at| round.taker(at)).collect());
+        Some(round)
     }
 
-    /// Moves one slice off the server that lives shortest. Returns false if there is none to move.
-    fn relieve(&self, round: &mut Round<'_>) -> bool {
+    /// Moves slices off the server that lives shortest, until none is left that can be helped. Returns false if a
+    /// server stays of which the life is below `goal` epochs.
+    fn relieve(&self, round: &mut Round<'_>, goal: f64) -> bool {
         let limit = round.even * (1.0 + self.tolerance);
-        let shortest = (0..round.pages.len()).map(|at| (at, round.speed(at, 0.0)));
-        let Some(from) = greatest(shortest.filter(|(at, speed)| !round.slices[*at].is_empty() && *speed > limit))
-        else {
-            return false;
-        };
-        // Where no server takes a slice and still lives long enough, one that lives a quarter longer than this one.
-        let caps = [limit, round.speed(from, 0.0) * 0.8];
-        let found = caps.into_iter().find_map(|cap| self.find_move(round, from, cap));
-        let Some((at, to)) = found else {
-            round.slices[from].clear();
-            return true;
-        };
+        while let Some(Source { speed, server: from }) = round.next_source(limit) {
+            self.sort(round, from);
+            // Where no server takes a slice and still lives long enough, one that lives a quarter longer than this one.
+            let found = [limit, speed * 0.8].into_iter().find_map(|cap| self.find_move(round, from, cap));
+            match found {
+                Some((at, to)) => self.add_move(round, from, at, to),
+                // It keeps what it has, so that in the end it lives no longer than now.
+                None if 1.0 / speed < goal => return false,
+                None => round.slices[from].clear(),
+            }
+        }
+        true
+    }
+
+    /// Sorts the slices of a server when its turn comes.
+    fn sort(&self, round: &mut Round<'_>, from: usize) {
+        if !std::mem::replace(&mut round.is_sorted[from], true) {
+            let of = |slice: &SliceId| self.slices[slice.index()];
+            round.slices[from].sort_unstable_by(|one, two| of(one).total_cmp(&of(two)).then(two.cmp(one)));
+        }
+    }
+
+    fn add_move(&self, round: &mut Round<'_>, from: usize, at: usize, to: usize) {
         let slice = round.slices[from].remove(at);
         let (pages, copied) = (f64::from(self.slices[slice.index()]), round.view.slice_bytes());
         round.pages[from] -= pages;
         round.pages[to] += pages;
         let wanted = SliceMove { slice, from: ServerId(from as u16), to: ServerId(to as u16), copied };
         round.draft.add(wanted, f64::from(round.view.slices[slice.index()].pages));
-        true
+        for server in [from, to] {
+            round.note_source(server);
+            round.takers.set(server, round.taker(server));
+        }
     }
 
     /// Returns the hottest slice of a server that another one can take without using its life faster than `cap`, by its
     /// place in the list, and that server: the one that has the most life to spare.
     fn find_move(&self, round: &Round<'_>, from: usize, cap: f64) -> Option<(usize, usize)> {
-        // Whoever cannot take the coldest one can take none.
-        let least = f64::from(self.slices[round.slices[from].first()?.index()]);
-        let able: Vec<usize> = (0..round.pages.len()).filter(|to| round.speed(*to, least) <= cap).collect();
-        (0..round.slices[from].len()).rev().find_map(|at| {
+        if !round.draft.affords(round.view.slice_bytes()) {
+            return None;
+        }
+        let pages = |slice: &SliceId| f64::from(self.slices[slice.index()]);
+        // Whoever cannot take a slice cannot take a hotter one.
+        let able = round.slices[from].partition_point(|slice| round.takers.any(pages(slice), cap));
+        (0..able).rev().find_map(|at| {
             let slice = round.slices[from][at];
-            let pages = f64::from(self.slices[slice.index()]);
-            let now = f64::from(round.view.slices[slice.index()].pages);
-            let takes = |to: &&usize| {
-                let (to, server) = (**to, ServerId(**to as u16));
-                round.speed(to, pages) <= cap
-                    && round.draft.may_go(slice, ServerId(from as u16), server)
-                    && round.draft.carries(server, pages.max(now))
-                    && round.draft.affords(round.view.slice_bytes())
+            let load = pages(&slice).max(f64::from(round.view.slices[slice.index()].pages));
+            let accepts = |to: usize| {
+                let server = ServerId(to as u16);
+                round.draft.may_go(slice, ServerId(from as u16), server) && round.draft.carries(server, load)
             };
-            let takers = able.iter().filter(takes);
-            greatest(takers.map(|to| (*to, -round.speed(*to, pages)))).map(|to| (at, to))
+            round.takers.slowest(pages(&slice), cap, accepts).map(|to| (at, to))
         })
     }
 }
 
 impl Round<'_> {
-    /// The share of its life that a server uses in an epoch, with `more` pages. Copies cost life, too.
-    fn speed(&self, at: usize, more: f64) -> f64 {
+    /// The share of its life that a server uses in an epoch.
+    fn speed(&self, at: usize) -> f64 {
         let server = &self.view.servers[at];
-        let copied = if more > 0.0 { self.view.slice_pages() } else { 0.0 };
-        if server.serves { (self.pages[at] + more) / (server.life_left_pages - copied).max(0.0) } else { 0.0 }
+        if server.serves { self.pages[at] / server.life_left_pages.max(0.0) } else { 0.0 }
     }
 
     fn shortest_life(&self) -> f64 {
-        1.0 / (0..self.pages.len()).map(|at| self.speed(at, 0.0)).fold(0.0, f64::max)
+        1.0 / (0..self.pages.len()).map(|at| self.speed(at)).fold(0.0, f64::max)
+    }
+
+    /// Copies cost life, too.
+    fn taker(&self, at: usize) -> Option<Taker> {
+        let life = (self.view.servers[at].life_left_pages - self.view.slice_pages()).max(0.0);
+        self.draft.has_room(at).then(|| Taker { pages: self.pages[at], life, spare: self.draft.spare(at) })
+    }
+
+    fn note_source(&mut self, at: usize) {
+        if !self.slices[at].is_empty() {
+            self.sources.push(Source { speed: self.speed(at), server: at });
+        }
+    }
+
+    /// Returns the server that lives shortest of those with slices that may leave, if it lives too short.
+    fn next_source(&mut self, limit: f64) -> Option<Source> {
+        while let Some(source) = self.sources.pop() {
+            let is_current = source.speed == self.speed(source.server) && !self.slices[source.server].is_empty();
+            if is_current && source.speed > limit {
+                return Some(source);
+            }
+        }
+        None
     }
 }
 
 impl Balancer for Life {
     fn plan(&mut self, view: &ClusterView<'_>, _: &dyn WearModel) -> Plan {
-        self.remember(view);
+        let pages = self.remember(view);
         if self.epochs <= self.warm_up {
             return Plan::default();
         }
-        let Some(mut round) = self.begin(view) else { return Plan::default() };
-        let before = round.shortest_life();
-        // Nothing is better than all wearing out together.
-        if 1.0 / round.even < before * (1.0 + self.gain) {
-            return Plan::default();
-        }
-        while self.relieve(&mut round) {}
+        let Some(mut round) = self.begin(view, pages) else { return Plan::default() };
         // What does not help the weakest server is not worth its writes.
-        if round.shortest_life() < before * (1.0 + self.gain) { Plan::default() } else { round.draft.plan }
+        let goal = round.shortest_life() * (1.0 + self.gain);
+        if self.relieve(&mut round, goal) && round.shortest_life() >= goal { round.draft.plan } else { Plan::default() }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod equations;
 mod ewo;
 mod life;
 mod none;
+mod takers;
 #[cfg(test)]
 mod tests;
 mod view;

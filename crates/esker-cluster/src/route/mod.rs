@@ -100,9 +100,7 @@ impl Router {
             return Err(ShapeError::TooFewDomains { replicas: shape.replicas, domains: domains.len() });
         }
         let (mut list, mut ring) = (ServerList::default(), Ring::default());
-        for spec in servers {
-            ring.add(list.add(*spec), spec.virtual_nodes);
-        }
+        ring.extend(servers.iter().map(|spec| (list.add(*spec), spec.virtual_nodes)));
         let replicas = usize::from(shape.replicas);
         let homes = |partition| ring.homes(shape.point_of(partition), replicas, |server| list.domain(server));
         let partitions: Vec<ServerId> = (0..shape.partitions).flat_map(|at| homes(PartitionId(at))).collect();

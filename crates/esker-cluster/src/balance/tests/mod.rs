@@ -2,6 +2,7 @@
 
 mod algorithm_1;
 mod fleet;
+mod life;
 mod plans;
 
 use esker_core::Bytes;

@@ -10,7 +10,7 @@ use crate::id::ServerId;
 use crate::plan::Plan;
 
 /// A cluster of random wear, life, room, load, replicas and popularity.
-fn random(rng: &mut Rng) -> Cluster {
+pub(super) fn random(rng: &mut Rng) -> Cluster {
     let count = 3 + rng.below(12) as usize;
     let replicas = 1 + rng.below(3) as u8;
     let mut servers: Vec<_> = (0..count)
