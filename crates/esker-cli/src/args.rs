@@ -9,6 +9,7 @@ use crate::values;
 
 mod cache;
 mod catalogue;
+mod cluster;
 mod devices;
 mod emulate;
 mod fs;
@@ -25,6 +26,7 @@ mod volume_io;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
+pub(crate) use cluster::{ClusterCommand, ClusterSimArguments};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
 pub(crate) use fs::{
@@ -124,6 +126,9 @@ pub(crate) enum Command {
     /// SCMFS, a file system in memory that stays: make a pool, mount it
     #[command(subcommand)]
     Fs(FsCommand),
+    /// Wear across the servers of a cluster: simulate a fleet
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Have a simulated device serve real data in real time, over NBD
     Emulate(EmulateArguments),
     /// How far a simulated device is from response times that were measured
@@ -530,6 +535,8 @@ pub(crate) enum SchemaOf {
     Validation,
     /// Results of `esker fs bench`
     FsBench,
+    /// Results of `esker cluster sim`
+    Fleet,
 }
 
 #[cfg(test)]

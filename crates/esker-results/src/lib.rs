@@ -5,6 +5,7 @@
 pub mod cache;
 mod counters;
 mod device;
+pub mod fleet;
 pub mod fs_bench;
 mod parse;
 mod placement_map;

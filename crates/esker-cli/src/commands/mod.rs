@@ -2,6 +2,7 @@
 
 mod assignments;
 mod cache;
+mod cluster;
 mod complete;
 mod devices;
 mod emulate;
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Devices(arguments) => devices::run(&arguments, &common),
         Command::Emulate(arguments) => emulate::run(&arguments, &common),
         Command::Fs(command) => fs::run(command, &common),
+        Command::Cluster(command) => cluster::run(command, &common),
         Command::Volume(command) => volume::run(command, &common),
         Command::Validate(arguments) => validate::run(&arguments, &common),
         Command::Model(command) => model::run(command, &common),

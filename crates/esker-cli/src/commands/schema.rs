@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaOf::Cache => schemars::schema_for!(esker_results::cache::CacheResults),
         SchemaOf::Validation => schemars::schema_for!(esker_results::validation::ValidationResults),
         SchemaOf::FsBench => schemars::schema_for!(esker_results::fs_bench::FsBenchResults),
+        SchemaOf::Fleet => schemars::schema_for!(esker_results::fleet::FleetResults),
         SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),
     };
     output::print_json(&schema)?;

@@ -55,6 +55,7 @@ pub(crate) static PLAN: JsonKind = by_command!("esker plan", "currency", "plans"
 pub(crate) static CACHE: JsonKind = by_command!("esker cache", "objects_are", "policies", "results");
 pub(crate) static VALIDATION: JsonKind = by_command!("esker validate", "measured", "demerit_ms", "classes");
 pub(crate) static FS_BENCH: JsonKind = by_command!("esker fs bench", "places", "transfers", "postmarks");
+pub(crate) static FLEET: JsonKind = by_command!("esker cluster sim", "slices", "epoch_ns", "runs");
 pub(crate) static RUN: JsonKind = by_fields("the results of `esker sim`", is_run, never);
 pub(crate) static CURVE: JsonKind = by_fields("a curve of `esker mrc`", is_curve, never);
 pub(crate) static SWEEP: JsonKind = by_fields("the table of a sweep", never, is_point);
@@ -257,12 +258,13 @@ impl<'de> Deserialize<'de> for Text {
 mod tests {
     use super::*;
 
-    const ALL: [&JsonKind; 14] = [
+    const ALL: [&JsonKind; 15] = [
         &STUDY,
         &PLAN,
         &CACHE,
         &VALIDATION,
         &FS_BENCH,
+        &FLEET,
         &RUN,
         &CURVE,
         &SWEEP,
