@@ -45,10 +45,15 @@ impl<'a> Draft<'a> {
         let domain = self.view.servers[to.index()].domain;
         let others = self.view.homes(slice).iter().filter(|home| **home != from);
         to != from
-            && !self.moved.contains(&slice)
+            && !self.moves(slice)
             && self.view.servers[to.index()].serves
             && self.room[to.index()] > 0
             && others.clone().all(|other| *other != to && self.view.servers[other.index()].domain != domain)
+    }
+
+    /// Returns whether the plan moves a replica of a slice already.
+    pub(super) fn moves(&self, slice: SliceId) -> bool {
+        self.moved.contains(&slice)
     }
 
     /// Returns whether a server may be the destination of any slice.

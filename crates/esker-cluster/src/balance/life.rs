@@ -188,6 +188,9 @@ impl Life {
         let able = round.slices[from].partition_point(|slice| round.takers.any(pages(slice), cap));
         (0..able).rev().find_map(|at| {
             let slice = round.slices[from][at];
+            if round.draft.moves(slice) {
+                return None;
+            }
             let load = pages(&slice).max(f64::from(round.view.slices[slice.index()].pages));
             let accepts = |to: usize| {
                 let server = ServerId(to as u16);
