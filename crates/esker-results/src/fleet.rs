@@ -82,8 +82,8 @@ pub struct FleetSpread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FleetWrites {
-    /// By hosts.
-    pub host_bytes: u64,
+    /// By hosts: a large fleet is written more bytes than an integer of 64 bits holds.
+    pub host_bytes: f64,
     /// By copies for moves that the balancer planned.
     pub balancing_bytes: u64,
     /// By the rest of objects that part writes moved: not limited in rate, since the host waits for it.

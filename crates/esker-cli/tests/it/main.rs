@@ -4,6 +4,7 @@ mod advice;
 mod bad_input;
 mod cache;
 mod cache_by_volume;
+mod cluster;
 mod convert;
 mod counts;
 mod devices;

@@ -35,7 +35,7 @@ impl Measures {
             let over = (self.host_pages - self.life) / pages * epoch.0 as f64;
             self.bound = Some(Nanos(end.0.saturating_sub(over as u64)));
         }
-        self.writes.host_bytes = (self.host_pages * super::PAGE.0 as f64).round() as u64;
+        self.writes.host_bytes = (self.host_pages * super::PAGE.0 as f64).round();
     }
 
     /// When all life is written away. Beyond the end of the run, writes go on as in its last epoch.

@@ -338,7 +338,7 @@ impl<'a> Simulation<'a> {
         let (now, measures, lost) = (self.now(), self.measures, self.place.lost);
         let mut written = measures.writes;
         let extra = (written.balancing_bytes + written.merged_bytes) as f64;
-        written.extra_share = extra / (written.host_bytes as f64).max(1.0);
+        written.extra_share = extra / written.host_bytes.max(1.0);
         let mut counts = measures.counts;
         (counts.replicas_lost, counts.slices_lost, counts.objects_lost) = (lost.replicas, lost.slices, lost.objects);
         counts.homeless = self.place.homeless();

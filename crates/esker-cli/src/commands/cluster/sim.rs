@@ -98,10 +98,12 @@ fn render(results: &FleetResults) -> String {
     for run in &results.runs {
         let end = (run.epochs * results.epoch_ns) as f64 / 1e9;
         let first = run.first_worn_out_ns.map(|at| words::duration(at as f64 / 1e9));
+        let so_far = run.bound_ns.map(|bound| end * 1e9 / bound as f64).filter(|share| *share < 1.0);
+        let share = run.share_of_bound.map(percent);
         table.row([
             run.balancer.clone(),
             first.unwrap_or_else(|| format!("> {}", words::duration(end))),
-            run.share_of_bound.map_or_else(|| "-".into(), percent),
+            share.unwrap_or_else(|| so_far.map_or("-".into(), |share| format!("> {}", percent(share)))),
             percent(run.life_used.sd),
             percent(run.life_used.p99),
             percent(run.life_used.max),

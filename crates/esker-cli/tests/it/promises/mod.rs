@@ -55,6 +55,9 @@ const PREDICT: &[&str] = &["model", "predict", "model.json", "small.csv", "--ful
 const FS_BENCH: &[&str] =
     &["fs", "bench", ".", "--work", "transfer", "--record", "4KiB", "--file", "64KiB", "--runs", "1", "--json=OUT"];
 
+const FLEET: &str = "[data]\nslices = 200\n[[group]]\nname = \"a\"\ncount = 5\ncapacity = \"100GB\"\n\
+                     endurance = \"60TB\"\n[load]\nbytes_per_day = \"1TB\"\n[run]\nduration = \"9d\"\n";
+
 const VOLUME: &[&str] = &["small.volume", "small.img"];
 const REPLAY: &[&str] = &[
     "volume",
@@ -130,6 +133,7 @@ const WRITING: &[Writing] = &[
     file("reproduce --output", &["reproduce", "agrawal/traces", "--traces", "traces", "-o", "OUT"], PAPER),
     file("reproduce --json", &["reproduce", "agrawal/traces", "--traces", "traces", "--json=OUT"], PAPER),
     file("fs bench --json", FS_BENCH, &[]),
+    file("cluster sim --json", &["cluster", "sim", "fleet.toml", "--json=OUT"], &["fleet.toml"]),
     folder("man FOLDER", &["man", "OUT"], &[], "esker.1"),
     file("volume create VOLUME", &["volume", "create", "OUT", "--device", "a=fresh.img,4MiB"], &[]),
     file("volume copy --to", &["volume", "copy", "small.volume", "--to", "OUT"], VOLUME),
@@ -192,6 +196,7 @@ const READING: &[(&str, &[&str])] = &[
     ("devices check FILE", &["devices", "check", "IN"]),
     ("devices import FILE", &["devices", "import", "IN", "-o", "new.toml"]),
     ("devices measure DEVICE", &["devices", "measure", "--simulated", "IN", "-o", "new.toml"]),
+    ("cluster sim FLEET.toml", &["cluster", "sim", "IN"]),
     ("emulate DEVICE", &["emulate", "IN", "--run", "true"]),
     ("validate DEVICE", &["validate", "IN", "--measured", "measured"]),
     ("validate --measured", &["validate", "small.toml", "--measured", "IN"]),
@@ -251,6 +256,7 @@ impl Ground {
             ("disk.toml", "kind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n"),
             ("second.toml", "kind = \"constant\"\nservice_time = \"2ms\"\ncapacity = \"1GiB\"\n"),
             ("spec.toml", "requests = 100\n"),
+            ("fleet.toml", FLEET),
             ("runs.csv", include_str!("../../../../esker-model/models/kim-slc-unseen.csv")),
             ("model.json", include_str!("../../../../esker-model/models/kim-slc.json")),
         ] {

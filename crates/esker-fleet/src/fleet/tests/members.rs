@@ -56,7 +56,7 @@ fn a_drained_server_leaves_and_life_is_used_by_hosts_and_copies() {
     assert_eq!((result.servers.len(), result.servers[4].replicas), (51, 0));
     assert!(result.servers[4].left_ns.is_some() && result.servers[50].replicas > 20);
     // 80 GiB a day on two replicas each. Copies: what is never written of 40 slices that leave, and of those that come.
-    assert!((result.written.host_bytes as f64 / (9u64 * 160 << 30) as f64 - 1.0).abs() < 1e-6);
+    assert!((result.written.host_bytes / (9u64 * 160 << 30) as f64 - 1.0).abs() < 1e-6);
     assert!(result.written.member_bytes > 2 * 20 * 50 << 20, "{:?}", result.written);
     let used: f64 = result
         .servers
@@ -64,7 +64,7 @@ fn a_drained_server_leaves_and_life_is_used_by_hosts_and_copies() {
         .zip(&result.snapshots.last().unwrap().life_used_by_server)
         .map(|(server, used)| (used - server.life_used_before) * server.rated_bytes as f64)
         .sum();
-    let written = (result.written.host_bytes + result.written.member_bytes) as f64;
+    let written = result.written.host_bytes + result.written.member_bytes as f64;
     assert!((used / written - 1.0).abs() < 1e-3, "{used} of {written}");
 }
 
