@@ -41,7 +41,7 @@ impl Measures {
     /// When all life is written away. Beyond the end of the run, writes go on as in its last epoch.
     pub(super) fn bound(&self, end: Nanos, epoch: Nanos) -> Option<Nanos> {
         let ahead = (self.life - self.host_pages) / self.last_pages * epoch.0 as f64;
-        let beyond = || ahead.is_finite().then(|| end.0 as f64 + ahead).filter(|at| *at < Nanos::LAST.0 as f64);
+        let beyond = || ahead.is_finite().then_some(end.0 as f64 + ahead).filter(|at| *at < Nanos::LAST.0 as f64);
         self.bound.or_else(|| beyond().map(|at| Nanos(at as u64)))
     }
 

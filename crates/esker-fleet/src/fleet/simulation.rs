@@ -374,7 +374,7 @@ fn spec(settings: &FleetSettings, group: usize, members: &mut [u32]) -> ServerSp
     let smallest = settings.group.iter().map(|group| group.capacity.0).min().unwrap_or(1);
     let points = f64::from(data.virtual_nodes) * own.capacity.0 as f64 / smallest as f64;
     // Domains of a group are numbered by themselves: no two groups share one.
-    let domain = FailureDomain((group as u32) << 20 | members[group] / u32::from(own.servers_per_domain));
+    let domain = FailureDomain(((group as u32) << 20) | (members[group] / u32::from(own.servers_per_domain)));
     members[group] += 1;
     ServerSpec { domain, room: own.room(data), virtual_nodes: (points.round() as u32).max(1) }
 }
