@@ -51,7 +51,11 @@ impl ClusterEngine {
                 self.fail(id, piece.map_or(error, |piece| error.of_whole(piece.offset, piece.length(), before)));
             }
             (ServerWork::Merge { .. } | ServerWork::Copy { .. }, Ok(())) if kind == RequestKind::Read => {
-                self.store_fetched(id, effects);
+                // A device that has failed meanwhile may have answered with older data.
+                match self.health.has_failed(DeviceIndex(server.0)) {
+                    true => self.fail(id, DeviceError::Failed),
+                    false => self.store_fetched(id, effects),
+                }
             }
             (_, Ok(())) => match change {
                 Some(change) => self.record(id, change, effects),

@@ -86,8 +86,8 @@ impl ClusterEngine {
         let request = Request { start: esker_core::Lba(0), length: Bytes::ZERO, ..request };
         for device in (0..self.stores.len() as u16).map(DeviceIndex) {
             if self.health.has_failed(device) {
-                // With replicas, other servers have what was there, and flush it.
-                if self.settings.replicas == 1 {
+                // Other servers that have what was there are flushed themselves.
+                if self.settings.replicas == 1 || self.router.has_lost_objects() {
                     self.hosts.note(tag, device.0.into(), DeviceError::Failed);
                 }
                 continue;

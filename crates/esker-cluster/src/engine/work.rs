@@ -83,6 +83,10 @@ impl ClusterEngine {
         if moving.is_some() {
             self.record_motion(replica, server, effects);
         }
+        // What has failed meanwhile holds nothing, which does not mean that nothing was written.
+        if self.tasks[&id].work.source().is_some_and(|from| self.health.has_failed(DeviceIndex(from.0))) {
+            return self.fail(id, DeviceError::Failed);
+        }
         let has = self.stores[server.index()].has(object);
         let change = MapChange { replica, moves: moving.is_some(), written: true };
         match self.tasks[&id].work {
@@ -191,10 +195,6 @@ impl ClusterEngine {
         (to, object): (ServerId, ObjectId),
         effects: &mut Vec<Effect>,
     ) {
-        // Data of a device that has failed may be older than what the host was told.
-        if self.health.has_failed(DeviceIndex(from.0)) {
-            return self.fail(id, DeviceError::Failed);
-        }
         self.change(id, change, to, object);
         let buffer = self.free_buffers.pop().unwrap_or_else(|| {
             self.buffers += 1;

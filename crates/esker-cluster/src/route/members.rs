@@ -17,6 +17,16 @@ impl Router {
         }
     }
 
+    /// Returns whether there are objects that no server has any more.
+    pub(crate) fn has_lost_objects(&self) -> bool {
+        let first = SliceReplica { slice: crate::id::SliceId(0), replica: 0 };
+        // All replicas of a slice with such an object are in motion.
+        self.map.moving_from(first).filter(|replica| replica.replica == 0).any(|replica| {
+            let mut objects = 0..self.map.shape().objects_per_slice as usize;
+            objects.any(|index| self.holder(replica, index).is_none())
+        })
+    }
+
     /// Returns whether a replica may go to a server: it has room, and no other replica of the slice is there, on its
     /// way there or leaving there, or shares its failure domain.
     fn may_go(&self, replica: SliceReplica, to: ServerId) -> bool {

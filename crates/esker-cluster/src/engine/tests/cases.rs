@@ -1,13 +1,15 @@
 //! Single cases.
 
-use esker_core::{DeviceError, Lba, Request, RequestKind, Tag};
+use esker_core::{DeviceError, Lba, Request, RequestKind, Tag, Telemetry};
 use esker_tier::IoId;
 
 use super::*;
 
-/// An engine whose requests to devices end at once, but trims, which wait.
+/// An engine whose requests to devices end at once, but trims, which wait, and reads, if they are to.
 struct Driven {
     engine: ClusterEngine,
+    /// Reads that have not ended, if they wait.
+    reads: Option<Vec<(IoId, DeviceIndex)>>,
     trims: Vec<(IoId, DeviceIndex, Request)>,
     /// Writes to devices: device, first sector, sectors.
     writes: Vec<(u16, u64, u64)>,
@@ -19,7 +21,7 @@ struct Driven {
 impl Driven {
     fn new(settings: &ClusterSettings) -> Self {
         let engine = ClusterEngine::new(settings).unwrap();
-        Self { engine, trims: Vec::new(), writes: Vec::new(), replies: Vec::new(), next: 0, now: 0 }
+        Self { engine, reads: None, trims: Vec::new(), writes: Vec::new(), replies: Vec::new(), next: 0, now: 0 }
     }
 
     fn tell(&mut self, input: Input) {
@@ -33,6 +35,9 @@ impl Driven {
             match effect {
                 Effect::Io { io, device, request, .. } if request.kind == RequestKind::Trim => {
                     self.trims.push((io, device, request));
+                }
+                Effect::Io { io, device, request, .. } if request.kind == RequestKind::Read && self.reads.is_some() => {
+                    self.reads.as_mut().unwrap().push((io, device));
                 }
                 Effect::Io { io, device, request, .. } => {
                     if request.kind.is_write() {
@@ -120,6 +125,32 @@ fn a_part_write_to_a_moving_object_fetches_the_rest_once() {
     assert_eq!(driven.engine.router.report().merges, 1);
     driven.router(RouterInput::CopyBudget(Bytes(SLICE * 512)));
     assert_eq!((driven.home(0).0, driven.engine.router.report().copies), (to, OBJECTS - 1));
+}
+
+/// What a device answered before its failure was told may be older than what the host was promised.
+#[test]
+fn nothing_is_copied_from_a_server_that_has_failed_meanwhile() {
+    let mut driven = Driven::new(&settings(3, 2));
+    driven.write(0, SLICE);
+    let map = driven.engine.router.map();
+    let mut homes = map.replicas_of(SliceId(0)).map(|replica| map.place(replica));
+    let (Some(ReplicaPlace::Complete(from)), Some(ReplicaPlace::Complete(other))) = (homes.next(), homes.next()) else {
+        panic!("it is in motion")
+    };
+    drop(homes);
+    driven.move_slice(0, 3 - from.0 - other.0);
+    driven.writes.clear();
+    driven.reads = Some(Vec::new());
+    driven.router(RouterInput::CopyBudget(Bytes(SECTORS * 512)));
+    let reads = driven.reads.take().unwrap();
+    assert_eq!(reads.iter().map(|(_, device)| device.0).collect::<Vec<_>>(), [from.0]);
+    let telemetry = Telemetry { state: DeviceState::Failed, ..Telemetry::default() };
+    driven.tell(Input::Device { device: DeviceIndex(from.0), telemetry });
+    driven.reads = Some(Vec::new());
+    reads.into_iter().for_each(|(io, _)| driven.tell(Input::Done { io, at: Nanos(0), result: Ok(()) }));
+    assert!(driven.writes.is_empty(), "{:?}", driven.writes);
+    driven.router(RouterInput::CopyBudget(Bytes(SECTORS * 512)));
+    assert!(driven.reads.unwrap().iter().all(|(_, device)| *device == DeviceIndex(other.0)), "the other copy is read");
 }
 
 #[test]
