@@ -43,6 +43,8 @@ fi
 cargo xtask mutants
 # Parameter files of drives, a tenth of that number.
 PROPTEST_CASES=$((cases / 10)) cargo test --release --locked --quiet -p esker-disk --test disk no_file_makes
+# Damaged samples and dumps of clusters, as many as inputs of a parser.
+PROPTEST_CASES="$cases" cargo test --release --locked --quiet -p esker-fleet --test it damaged_
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-cli --test it reference
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-study --test repeats
 # That nothing cheaper than what is recommended keeps the budgets, and that ten seeds agree.

@@ -26,7 +26,7 @@ mod volume_io;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
-pub(crate) use cluster::{ClusterCommand, ClusterSimArguments};
+pub(crate) use cluster::{ClusterAdviseArguments, ClusterCommand, ClusterSimArguments};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
 pub(crate) use fs::{
@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// SCMFS, a file system in memory that stays: make a pool, mount it
     #[command(subcommand)]
     Fs(FsCommand),
-    /// Wear across the servers of a cluster: simulate a fleet
+    /// Servers with flash: how fleets wear, which drives wear out when, and what balancing is worth
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Have a simulated device serve real data in real time, over NBD
@@ -537,6 +537,8 @@ pub(crate) enum SchemaOf {
     FsBench,
     /// Results of `esker cluster sim`
     Fleet,
+    /// Results of `esker cluster advise`
+    Advice,
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Parses values of options. A value that makes no sense is refused, with an example of a valid one.
 
+pub(crate) mod drive_model;
 mod export;
 #[cfg(test)]
 mod tests;
@@ -74,8 +75,7 @@ fn whole(text: &str) -> Result<u64, BadValue> {
         return Err(wrong());
     }
     let scale = 10u128.checked_pow(exponent).and_then(|power| power.checked_mul(u128::from(*scale)));
-    let parts = (scale.ok_or_else(too_large)?, whole.parse::<u128>().map_err(|_| too_large())?);
-    let (scale, whole) = parts;
+    let (scale, whole) = (scale.ok_or_else(too_large)?, whole.parse::<u128>().map_err(|_| too_large())?);
     let denominator = 10u128.checked_pow(fraction.len() as u32).ok_or_else(wrong)?;
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().map_err(|_| wrong())? };
     let scaled = fraction.checked_mul(scale).ok_or_else(too_large)?;

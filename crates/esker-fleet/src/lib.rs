@@ -1,4 +1,4 @@
-//! Fleets of servers with flash: simulated by counts.
+//! Fleets of servers with flash: simulated by counts, and advice for those that run already ([`advice`]).
 //!
 //! A fleet file ([`FleetSettings`]) says which servers there are, what is stored and written, and what happens to the
 //! servers. [`simulate`] counts pages for each slice and epoch instead of requests, so that years of thousands of
@@ -29,6 +29,7 @@
 //! assert_eq!((run.balancer.as_str(), run.epochs, run.counts.worn_out), ("life", 30, 0));
 //! ```
 
+pub mod advice;
 mod fleet;
 
 pub use fleet::{

@@ -2,6 +2,7 @@
 //! schema, documented field by field; names of fields end in their unit. Reports and the command line are written from
 //! these types.
 
+pub mod advice;
 pub mod cache;
 mod counters;
 mod device;

@@ -1,43 +1,18 @@
-//! The arguments of `esker cluster`.
+//! Arguments of `esker cluster`.
 
-use std::path::PathBuf;
+use clap::Subcommand;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand};
-use esker_cluster::BALANCERS;
+mod advise;
+mod sim;
 
-use super::JsonArguments;
+pub(crate) use advise::ClusterAdviseArguments;
+pub(crate) use sim::ClusterSimArguments;
 
 /// The commands of `esker cluster`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
     /// Simulate a fleet of servers by counts: how it wears under each balancer
     Sim(ClusterSimArguments),
-}
-
-/// Arguments of `esker cluster sim`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-        esker cluster sim examples/fleet-unlike.toml\n  \
-        esker cluster sim examples/fleet-unlike.toml --balancer life --set load.zipf=1.1\n  \
-        esker cluster sim examples/fleet-unlike.toml --set copies.rate=20MB/s --seed 7 --json=fleet.json\n\
-        \n\
-        The file is described in docs/cluster.md. Balancers are simulated side by side, one on each thread.")]
-pub(crate) struct ClusterSimArguments {
-    /// The fleet
-    #[arg(value_name = "FLEET.toml")]
-    pub(crate) file: PathBuf,
-    /// Balancers to compare, with their defaults, in place of the file's
-    #[arg(long, value_name = "NAME", value_delimiter = ',', ignore_case = true, value_parser = balancers())]
-    pub(crate) balancer: Vec<String>,
-    /// Set a key of the file, such as load.zipf=1.1; items of lists have numbers: group.0.count=20
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Where to write the result as JSON.
-    #[command(flatten)]
-    pub(crate) json: JsonArguments,
-}
-
-fn balancers() -> PossibleValuesParser {
-    PossibleValuesParser::new(BALANCERS.iter().map(|entry| entry.name))
+    /// Which drives of hosts or of Ceph wear out when, and whether balancing is worth it
+    Advise(ClusterAdviseArguments),
 }

@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Mrc(arguments) => mrc::run(&arguments, &common),
         Command::Cache(arguments) => cache::run(&arguments, &common),
         Command::Devices(arguments) => devices::run(&arguments, &common),
+        Command::Cluster(command) => cluster::run(command, &common),
         Command::Emulate(arguments) => emulate::run(&arguments, &common),
         Command::Fs(command) => fs::run(command, &common),
         Command::Cluster(command) => cluster::run(command, &common),

@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaOf::Validation => schemars::schema_for!(esker_results::validation::ValidationResults),
         SchemaOf::FsBench => schemars::schema_for!(esker_results::fs_bench::FsBenchResults),
         SchemaOf::Fleet => schemars::schema_for!(esker_results::fleet::FleetResults),
+        SchemaOf::Advice => schemars::schema_for!(esker_results::advice::AdviceResults),
         SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),
     };
     output::print_json(&schema)?;

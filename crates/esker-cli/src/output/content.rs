@@ -34,6 +34,8 @@ pub(crate) enum Content {
     /// The file of a volume. Without it, nobody knows where the volume's devices are, so one that is there is never
     /// replaced unasked.
     VolumeFile,
+    /// A script that may have been run, so one that is there is never replaced.
+    Script,
     /// A raw image, which nobody can make again.
     Image,
 }
@@ -43,7 +45,7 @@ impl fmt::Display for Content {
         match self {
             Self::Page => f.write_str("a report of esker"),
             Self::Json(kind) => f.write_str(kind.what),
-            Self::Trace | Self::VolumeFile | Self::Image => f.write_str("empty"),
+            Self::Trace | Self::VolumeFile | Self::Script | Self::Image => f.write_str("empty"),
             Self::Plan => f.write_str("a plan of esker"),
             Self::SweepTable => f.write_str("the table of a sweep"),
             Self::RunTable => f.write_str("a table of runs"),
@@ -67,7 +69,7 @@ impl Content {
             return Ok(true);
         }
         match self {
-            Self::Trace | Self::VolumeFile | Self::Image => Ok(false),
+            Self::Trace | Self::VolumeFile | Self::Script | Self::Image => Ok(false),
             Self::Json(kind) => Ok(kind.is_kind_of(decompressed(path)?)),
             Self::Page => {
                 let head = head(path)?;

@@ -56,6 +56,7 @@ pub(crate) static CACHE: JsonKind = by_command!("esker cache", "objects_are", "p
 pub(crate) static VALIDATION: JsonKind = by_command!("esker validate", "measured", "demerit_ms", "classes");
 pub(crate) static FS_BENCH: JsonKind = by_command!("esker fs bench", "places", "transfers", "postmarks");
 pub(crate) static FLEET: JsonKind = by_command!("esker cluster sim", "slices", "epoch_ns", "runs");
+pub(crate) static ADVICE: JsonKind = by_command!("esker cluster advise", "drives", "exchanges", "verdict");
 pub(crate) static RUN: JsonKind = by_fields("the results of `esker sim`", is_run, never);
 pub(crate) static CURVE: JsonKind = by_fields("a curve of `esker mrc`", is_curve, never);
 pub(crate) static SWEEP: JsonKind = by_fields("the table of a sweep", never, is_point);
@@ -265,6 +266,7 @@ mod tests {
         &VALIDATION,
         &FS_BENCH,
         &FLEET,
+        &ADVICE,
         &RUN,
         &CURVE,
         &SWEEP,

@@ -5,6 +5,7 @@ mod bad_input;
 mod cache;
 mod cache_by_volume;
 mod cluster;
+mod cluster_advice;
 mod convert;
 mod counts;
 mod devices;

@@ -115,6 +115,7 @@ fn the_published_schemas_are_current() {
         ("validation", "validation-1"),
         ("fs-bench", "fs-bench-1"),
         ("fleet", "fleet-1"),
+        ("advice", "advice-1"),
     ];
     for (of, file) in all.map(|(of, name)| (of, format!("{name}.json"))) {
         let path = format!("{}/../../docs/schema/{file}", env!("CARGO_MANIFEST_DIR"));

@@ -1,5 +1,7 @@
-//! `esker cluster`: wear across servers.
+//! `esker cluster`: servers with flash, and how they wear.
 
+mod advise;
+mod advise_text;
 mod sim;
 
 use std::process::ExitCode;
@@ -11,5 +13,6 @@ use crate::failure::Failure;
 pub(crate) fn run(command: ClusterCommand, common: &Common) -> Result<ExitCode, Failure> {
     match command {
         ClusterCommand::Sim(arguments) => sim::run(&arguments, common),
+        ClusterCommand::Advise(arguments) => advise::run(&arguments, common),
     }
 }

@@ -57,6 +57,12 @@ const DRIVE: &[(&str, &str)] = &[
     ("atlas10k.trace", "R Hit 100 8 5000.0 1000.0\nW Hit 108 8 700.5 30000.0\nR Miss 4000 2 9000.0 0.0\n"),
 ];
 
+/// Two samples of the drives of a host.
+const SAMPLES: [&str; 2] = [
+    include_str!("../../../../esker-fleet/tests/host/july.json"),
+    include_str!("../../../../esker-fleet/tests/host/september.json"),
+];
+
 const GRID: &str = "\n[sweep]\n\"device.station.service_time\" = [\"1ms\", \"2ms\", \"3ms\"]\n";
 
 /// Programs before or after `esker` in pipelines.
@@ -102,6 +108,7 @@ pub(super) fn write(folder: &Path) {
     for name in ["old-disk.img", "old-disk.img.gz"] {
         std::fs::write(folder.join(name), packed(name, vec![7; 1 << 20])).expect("the folder can be written");
     }
+    write_samples(folder);
     let bin = folder.join("bin");
     std::fs::create_dir(&bin).expect("the folder can be written");
     let authority = Authority::new("home");
@@ -121,6 +128,23 @@ pub(super) fn write(folder: &Path) {
     link(Path::new(env!("CARGO_BIN_EXE_esker")), &bin.join("esker"));
     for shipped in ["examples", "samples"] {
         link(&super::collect::root().join(shipped), &folder.join(shipped));
+    }
+}
+
+/// Samples of drives under the names of documents, and what Ceph printed.
+fn write_samples(folder: &Path) {
+    let smart = folder.join("smart");
+    std::fs::create_dir(&smart).expect("the folder can be written");
+    for (names, text) in [["monday.json", "2026-07-02.json"], ["friday.json", "2026-09-01.json"]].iter().zip(SAMPLES) {
+        for name in names {
+            std::fs::write(folder.join(name), text).expect("the folder can be written");
+        }
+        let ordered = text.replace("Samsung SSD 990 PRO 2TB", "SAMSUNG MZQL21T9HCJR-00A07");
+        std::fs::write(smart.join(names[0]), ordered).expect("the folder can be written");
+    }
+    let recorded = super::collect::root().join("crates/esker-fleet/tests/ceph");
+    for name in ["dumps", "ceph-dumps"] {
+        link(&recorded, &folder.join(name));
     }
 }
 

@@ -57,6 +57,19 @@ const FS_BENCH: &[&str] =
 
 const FLEET: &str = "[data]\nslices = 200\n[[group]]\nname = \"a\"\ncount = 5\ncapacity = \"100GB\"\n\
                      endurance = \"60TB\"\n[load]\nbytes_per_day = \"1TB\"\n[run]\nduration = \"9d\"\n";
+const ADVISE_SCRIPT: &[&str] =
+    &["cluster", "advise", "ceph.json", "--rated=LAB=100GB", "--price=LAB=100", "--budget=1GiB", "--script", "OUT"];
+const ADVISE_UNDO: &[&str] = &[
+    "cluster",
+    "advise",
+    "ceph.json",
+    "--rated=LAB=100GB",
+    "--price=LAB=100",
+    "--budget=1GiB",
+    "--script=new.sh",
+    "--undo",
+    "OUT",
+];
 
 const VOLUME: &[&str] = &["small.volume", "small.img"];
 const REPLAY: &[&str] = &[
@@ -121,6 +134,9 @@ const WRITING: &[Writing] = &[
     file("mrc --json", &["mrc", "small.csv", "--json=OUT"], &["small.csv"]),
     file("cache --output", &["cache", "small.csv", "-o", "OUT"], &["small.csv"]),
     file("cache --json", &["cache", "small.csv", "--json=OUT"], &["small.csv"]),
+    file("cluster advise --json", &["cluster", "advise", "july.json", "--json=OUT"], &["july.json"]),
+    file("cluster advise --script", ADVISE_SCRIPT, &["ceph.json"]),
+    file("cluster advise --undo", ADVISE_UNDO, &["ceph.json"]),
     file("devices --json", &["devices", "--catalogue", "shop.toml", "--json=OUT"], &["shop.toml", "small.toml"]),
     file("devices import --output", &["devices", "import", "small.parv", "-o", "OUT"], DRIVE),
     file(
@@ -192,6 +208,7 @@ const READING: &[(&str, &[&str])] = &[
     ("model predict TRACE", &["model", "predict", "kim-slc", "IN", "--fullness", "50%"]),
     ("mrc TRACE", &["mrc", "IN"]),
     ("cache TRACE", &["cache", "IN"]),
+    ("cluster advise PATH", &["cluster", "advise", "IN"]),
     ("devices --catalogue", &["devices", "--catalogue", "IN"]),
     ("devices check FILE", &["devices", "check", "IN"]),
     ("devices import FILE", &["devices", "import", "IN", "-o", "new.toml"]),
@@ -251,6 +268,7 @@ impl Ground {
             ("small.parv", include_str!("../../../../esker-disk/tests/disk/drive/small.parv")),
             ("small.diskspecs", include_str!("../../../../esker-disk/tests/disk/drive/small.diskspecs")),
             ("small.model", include_str!("../../../../esker-disk/tests/disk/drive/small.model")),
+            ("july.json", include_str!("../../../../esker-fleet/tests/host/july.json")),
             ("small.seek", include_str!("../../../../esker-disk/tests/disk/drive/small.seek")),
             ("measured", "R Hit 100 8 5000.0 1000.0\nR Hit 108 8 700.5 30000.0\nW Miss 4000 2 9000.0 0.0\n"),
             ("disk.toml", "kind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n"),
@@ -284,6 +302,12 @@ impl Ground {
         authority.write(&ground.path("pki"));
         authority.issue(&ground.path("pki"), "server", 1);
         authority.revoke(&ground.path("pki"), 2);
+        // One document after the other, as `cat` makes of dumps.
+        let ceph = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../esker-fleet/tests/ceph");
+        let files = fs::read_dir(ceph).unwrap().map(|entry| entry.unwrap().path());
+        let dumps = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        fs::write(ground.path("ceph.json"), dumps.map(|path| fs::read_to_string(path).unwrap()).collect::<String>())
+            .unwrap();
         fs::create_dir(ground.path("traces")).unwrap();
         fs::write(ground.path("traces/tpcc-small.mqsim"), "1000 0 8 8 1\n").unwrap();
         fs::copy(RECORDED_STUDY, ground.path("study.json")).unwrap();

@@ -1,0 +1,106 @@
+//! What an advice on drives comes to, in sentences.
+
+use esker_core::words;
+use esker_results::advice::{AdviceVerdict, Advised, DriveAdvice, DriveExchange, FigureRange};
+
+use super::figures::{YEAR_DAYS, days_left, moment};
+use super::host;
+use super::judged::JudgedDrive;
+use super::time::day_in_words;
+
+/// The verdict where no drive can be judged.
+pub(super) fn of_drives(drives: &[DriveAdvice]) -> AdviceVerdict {
+    let reason = match drives.len() {
+        0 => "there is no sample of a drive of flash: nothing says how it wears",
+        _ => "no drive can be judged",
+    };
+    AdviceVerdict { advised: Advised::NotJudged, reasons: vec![reason.into()] }
+}
+
+/// The verdict on the drives of a host.
+pub(super) fn of_host(
+    drives: &[DriveAdvice],
+    judged: &[JudgedDrive],
+    exchanges: &[DriveExchange],
+    horizon_years: f64,
+    currency: &str,
+) -> AdviceVerdict {
+    let mut reasons = Vec::new();
+    let horizon = horizon_years * YEAR_DAYS;
+    let lives: Vec<FigureRange> =
+        judged.iter().map(|drive| days_left(drive.written, drive.endurance, drive.per_day)).collect();
+    let within = |of: fn(&FigureRange) -> f64| lives.iter().filter(|life| of(life) < horizon).count();
+    let (surely, likely, perhaps) = (within(|life| life.high), within(|life| life.likely), within(|life| life.low));
+    reasons.push(worn_within(surely, likely, perhaps, judged.len(), horizon_years));
+    reasons.extend(first_worn_out(judged, &lives, currency));
+    reasons.extend(unevenness(judged));
+    let unpriced = || judged.iter().zip(&lives).find(|(drive, life)| drive.price.is_none() && life.low < horizon);
+    let saved = host::saved(exchanges);
+    let pays = exchanges.iter().all(|exchange| exchange.money_saved > exchange.money_spent);
+    let advised = if exchanges.is_empty() {
+        match unpriced() {
+            Some((drive, _)) => {
+                reasons.push(format!("nothing says what {} costs: give --price MODEL=AMOUNT", drive.name));
+                Advised::NotJudged
+            }
+            None if likely > 0 => {
+                reasons.push("no exchange of drives of the same size would put off a purchase".into());
+                Advised::NothingToDo
+            }
+            None if perhaps > 0 => {
+                reasons.push("take another sample in some months".into());
+                Advised::Unclear
+            }
+            None => Advised::NothingToDo,
+        }
+    } else if saved.low >= 1.0 && pays {
+        Advised::Balance
+    } else {
+        let until = exchanges.iter().map(|exchange| exchange.best_unix_s).min().map_or("then".into(), day_in_words);
+        reasons
+            .push(format!("by the ranges an exchange may save nothing, and it has time until {until}: measure again"));
+        Advised::Unclear
+    };
+    if drives.len() > judged.len() {
+        reasons.push(format!("{} cannot be judged", words_of_drives(drives.len() - judged.len())));
+    }
+    AdviceVerdict { advised, reasons }
+}
+
+fn worn_within(surely: usize, likely: usize, perhaps: usize, all: usize, horizon_years: f64) -> String {
+    let years = words::years(horizon_years);
+    let of_all = if all == 1 { "the drive".to_string() } else { format!("{likely} of {all} drives") };
+    let wear = if all == 1 || likely == 1 { "wears" } else { "wear" };
+    match (perhaps, likely) {
+        (0, _) if all == 1 => format!("the drive does not wear out within {years}"),
+        (0, _) => format!("none of {all} drives wears out within {years}"),
+        _ if surely == perhaps => format!("{of_all} {wear} out within {years}"),
+        _ => format!("{of_all} {wear} out within {years} ({surely} to {perhaps} by the ranges)"),
+    }
+}
+
+/// The drive that wears out first, with the price of another one.
+fn first_worn_out(judged: &[JudgedDrive], lives: &[FigureRange], currency: &str) -> Option<String> {
+    let (drive, life) = judged.iter().zip(lives).min_by(|one, other| one.1.likely.total_cmp(&other.1.likely))?;
+    let day = |days: f64| moment(drive.last_unix_s, days).map(day_in_words);
+    let (likely, earliest) = (day(life.likely)?, day(life.low)?);
+    let latest = day(life.high).map_or("later than in 100 years".into(), |latest| latest[..7].to_string());
+    let costs = |price: f64| format!("; another one costs {} {currency}", words::money(price));
+    let price = drive.price.map_or(String::new(), costs);
+    let name = &drive.name;
+    Some(format!("the first is {name}, about {} ({} to {latest}){price}", &likely[..7], &earliest[..7]))
+}
+
+/// How much faster one drive is written than another, if that is much.
+fn unevenness(judged: &[JudgedDrive]) -> Option<String> {
+    const MUCH: f64 = 3.0;
+    let by_rate = |one: &&JudgedDrive, other: &&JudgedDrive| one.per_day.likely.total_cmp(&other.per_day.likely);
+    let (fast, slow) = (judged.iter().max_by(by_rate)?, judged.iter().min_by(by_rate)?);
+    let ratio = fast.per_day.likely / slow.per_day.likely;
+    (ratio >= MUCH && ratio.is_finite())
+        .then(|| format!("{} is written {} times as fast as {}", fast.name, words::factor(ratio), slow.name))
+}
+
+fn words_of_drives(count: usize) -> String {
+    if count == 1 { "1 drive".into() } else { format!("{count} drives") }
+}

@@ -1,0 +1,3 @@
+//! Fleets and advice, from outside.
+
+mod advice;
