@@ -46,6 +46,11 @@ impl Placement {
         self.ends(replica)
     }
 
+    /// Objects that have not moved, of all replicas in motion.
+    pub(in crate::fleet) fn left(&self) -> f64 {
+        self.motions.values().map(super::Motion::left).sum()
+    }
+
     /// Motions because of this.
     pub(in crate::fleet) fn moving(&self, cause: super::super::copies::Cause) -> usize {
         self.motions.values().filter(|motion| motion.cause == cause).count()

@@ -1,6 +1,10 @@
 //! Servers fail while slices move.
 
+use esker_cluster::{ClusterShape, FailureDomain, Plan, ServerSpec, SliceId, SliceMove};
+use esker_core::Bytes;
+
 use super::super::copies::Cause;
+use super::super::place::{HostWrites, Placement};
 use super::{Simulation, fifty, named, read};
 
 const EPOCHS: u64 = 40;
@@ -90,4 +94,33 @@ fn a_failure_during_a_rebuild_loses_what_was_not_copied() {
     assert!(writes.rebuild_bytes > 900 * OBJECT && writes.rebuild_bytes <= GRANT, "{writes:?}");
     assert_eq!(simulation.place.lost.slices, 1000, "no server is left");
     assert_eq!(simulation.place.homeless(), 2000);
+}
+
+/// Of 100 objects, 80 are written, and writes have moved half of those when the destination or the source fails.
+#[test]
+fn a_replica_that_turns_back_needs_what_had_left_and_one_that_goes_on_the_rest() {
+    let shape =
+        ClusterShape { slices: 40, objects_per_slice: 100, object: Bytes::kib(256), partitions: 40, replicas: 2 };
+    let spec = |at| ServerSpec { domain: FailureDomain(at), room: 40, virtual_nodes: 32 };
+    let specs: Vec<ServerSpec> = (0..6).map(spec).collect();
+    // Half of 80 objects are missed by 80 ln 2 writes of 64 pages.
+    let weights = vec![(80.0 * 2f32.ln()) * 64.0; 40];
+    for (fails_destination, left) in [(true, 40.0), (false, 60.0)] {
+        let mut place = Placement::new(shape, &specs, weights.clone(), 0.8).unwrap();
+        let [from, other] = [0, 1].map(|at| place.slices()[7].homes[at]);
+        let to = place.up().into_iter().find(|server| ![from, other].contains(server)).unwrap();
+        let wanted = SliceMove { slice: SliceId(7), from, to, copied: Bytes(0) };
+        assert_eq!(place.begin_plan(&Plan { moves: vec![wanted], copy_at_once: false }), (1, 0));
+        let mut merged = vec![0; 6];
+        place.write_to_motions(HostWrites { growth: 1.0, pages: 64.0, rest: 1000.0 }, &mut merged);
+        assert!((place.left() - 60.0).abs() < 1e-3, "{}", place.left());
+        assert_eq!((merged[to.index()] + 50) / 100, 400, "40 objects of which 1,000 bytes were fetched");
+        let failed = if fails_destination { to } else { from };
+        let whole = place.slices().iter().filter(|slice| slice.homes[..2].contains(&failed)).count() - 1;
+        let whole = if fails_destination { whole } else { whole + 1 };
+        place.fail(failed);
+        place.check();
+        assert_eq!(place.lost.replicas as usize, whole, "replicas that are rebuilt as a whole");
+        assert!((place.left() - whole as f64 * 100.0 - left).abs() < 1e-3, "{}", place.left());
+    }
 }
