@@ -88,6 +88,12 @@ impl FleetSettings {
             let known = self.group.iter().map(|group| group.name.as_str());
             return Err(wrong(key("group"), registry::NotFound::new("group of servers", name, known).into()));
         }
+        // A server that joins, or comes in place of another, has the next number.
+        let joins = self.replacement.is_some() || self.event.iter().any(|event| event.kind == EventKind::Join);
+        let servers: u32 = self.group.iter().map(|group| u32::from(group.count)).sum();
+        let is_unknown = event.server.is_some_and(|server| u32::from(server) >= servers) && !joins;
+        let last = format!("servers have numbers from 0 to {}", servers.saturating_sub(1));
+        refuse(is_unknown, key("server"), "there is no such server", &last)?;
         match (event.kind, event.server, &event.group) {
             (EventKind::Join, None, Some(_)) => Ok(()),
             (EventKind::Join, Some(_), _) => {

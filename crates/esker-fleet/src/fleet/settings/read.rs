@@ -108,6 +108,7 @@ mod tests {
             ("[run]", "[[event]]\nat = \"3d\"\nkind = \"fail\"\n[run]"),
             ("[run]", "[[event]]\nat = \"3d\"\nkind = \"drain\"\ngroup = \"b\"\n[run]"),
             ("[run]", "[[event]]\nat = \"3d\"\nkind = \"join\"\nserver = 3\n[run]"),
+            ("[run]", "[[event]]\nat = \"3d\"\nkind = \"fail\"\nserver = 10\n[run]"),
             ("[data]", "balancers = [\"lief\"]\n[data]"),
             ("[data]", "balancers = [{ kind = \"life\", gain = 7 }]\n[data]"),
             ("[data]", "wear = \"counters\"\n[data]"),
