@@ -12,7 +12,7 @@ const EPOCHS: u64 = 40;
 const GRANT: u64 = 1 << 30;
 const OBJECT: u64 = 1 << 20;
 
-/// Show 7 of issue 38, by counts: one of fifty servers fails, at each epoch in turn. Rebuild and balancing together
+/// By counts: one of fifty servers fails, at each epoch in turn. Rebuild and balancing together
 /// lose nothing, and copies never exceed their rate.
 #[test]
 fn one_failure_at_any_epoch_loses_nothing_and_keeps_the_rate() {

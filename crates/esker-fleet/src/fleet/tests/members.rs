@@ -10,7 +10,7 @@ const EVENTS: &str = "[copies]\nrate = \"10kB/s\"\nserver_rate = \"6kB/s\"\nbala
     [[event]]\nat = \"20d\"\nevery = \"40d\"\nkind = \"join\"\ngroup = \"a\"\ncount = 2\n\
     [[event]]\nat = \"30d\"\nevery = \"45d\"\nkind = \"drain\"\ngroup = \"a\"\n";
 
-/// Show 2 of issue 38: the same bytes for the same seed, on any number of threads.
+/// The same bytes for the same seed, on any number of threads.
 #[test]
 fn the_same_seed_gives_the_same_results_on_any_number_of_threads() {
     let settings = read(&fifty(EVENTS));

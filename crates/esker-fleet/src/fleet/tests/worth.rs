@@ -1,5 +1,5 @@
-//! Show 6 of issue 38: what balancers are worth on an unlike fleet, an even one, and under a load that turns over. The
-//! tolerances are the issue's.
+//! What balancers are worth on an unlike fleet, an even one, and under a load that turns over. Tolerances were
+//! fixed before the first run.
 
 use super::{read, run};
 use crate::fleet::FleetSettings;
