@@ -45,7 +45,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Cluster(command) => cluster::run(command, &common),
         Command::Emulate(arguments) => emulate::run(&arguments, &common),
         Command::Fs(command) => fs::run(command, &common),
-        Command::Cluster(command) => cluster::run(command, &common),
         Command::Volume(command) => volume::run(command, &common),
         Command::Validate(arguments) => validate::run(&arguments, &common),
         Command::Model(command) => model::run(command, &common),

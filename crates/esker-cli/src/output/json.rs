@@ -259,7 +259,7 @@ impl<'de> Deserialize<'de> for Text {
 mod tests {
     use super::*;
 
-    const ALL: [&JsonKind; 15] = [
+    const ALL: [&JsonKind; 16] = [
         &STUDY,
         &PLAN,
         &CACHE,

@@ -149,7 +149,7 @@ impl ClusterSettings {
         if self.servers.is_empty() || self.servers.len() > usize::from(u16::MAX) {
             return Err(ClusterError::Servers(self.servers.len()));
         }
-        if self.object.0 % 512 != 0 || self.object.0 == 0 {
+        if !self.object.0.is_multiple_of(512) || self.object.0 == 0 {
             return setting("object", &format!("is {}; it has to be whole sectors of 512B", self.object));
         }
         self.shape(1).check()?;
