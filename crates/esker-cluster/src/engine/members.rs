@@ -41,7 +41,10 @@ impl ClusterEngine {
                 self.counts.servers.push(Default::default());
                 self.inputs.push_back(RouterInput::Join(spec));
             }
-            Reshape::Drain { device } => self.inputs.push_back(RouterInput::Drain(ServerId(device.0))),
+            Reshape::Drain { device } => {
+                self.draining.push(ServerId(device.0));
+                self.inputs.push_back(RouterInput::Drain(ServerId(device.0)));
+            }
             _ => return Err(ReshapeError::Unsupported),
         }
         self.epochs.members_change();
@@ -50,11 +53,12 @@ impl ClusterEngine {
 
     /// Reports servers that were drained and hold nothing any more.
     pub(super) fn report_drained(&mut self, effects: &mut Vec<Effect>) {
-        for (server, state) in self.router.servers().iter() {
+        let router = &self.router;
+        self.draining.retain(|server| {
+            let state = router.servers().get(*server);
             let is_empty = state.state == ServerState::Draining && state.used == 0;
-            if is_empty && !std::mem::replace(&mut self.drained[server.index()], true) {
-                effects.push(Effect::Drained(DeviceIndex(server.0)));
-            }
-        }
+            effects.extend(is_empty.then_some(Effect::Drained(DeviceIndex(server.0))));
+            !is_empty
+        });
     }
 }

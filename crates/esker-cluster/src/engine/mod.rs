@@ -71,8 +71,8 @@ pub struct ClusterEngine {
     has_freed_slots: bool,
     /// Work that need no longer wait for other work.
     released: VecDeque<EffectId>,
-    /// Whether each server was drained, and that was told.
-    drained: Vec<bool>,
+    /// Servers that are drained and not empty yet.
+    draining: Vec<ServerId>,
     /// Whether servers may join and be drained: only where nothing is restored.
     may_change_members: bool,
     /// Numbers of buffers for copies.
@@ -136,7 +136,7 @@ impl ClusterEngine {
             purges: BTreeMap::new(),
             has_freed_slots: false,
             released: VecDeque::new(),
-            drained: vec![false; servers],
+            draining: Vec::new(),
             may_change_members: false,
             free_buffers: Vec::new(),
             buffers: 0,
