@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// SCMFS, a file system in memory that stays: make a pool, mount it
     #[command(subcommand)]
     Fs(FsCommand),
-    /// Servers with flash: how fleets wear, which drives wear out when, and what balancing is worth
+    /// Servers with flash: how fleets wear, when drives wear out, what balancing is worth
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Have a simulated device serve real data in real time, over NBD

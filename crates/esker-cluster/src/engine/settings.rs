@@ -115,6 +115,13 @@ impl ClusterError {
             Self::NoRoom { .. } => Some("capacity"),
             Self::Small { .. } => Some("objects_per_slice"),
             Self::Shape(ShapeError::TooFewDomains { .. }) => Some("replicas"),
+            Self::Shape(ShapeError::OutOfBounds { what, .. }) => Some(match *what {
+                "the number of objects in a slice" => "objects_per_slice",
+                "the number of replicas" => "replicas",
+                "the number of partitions" => "partitions",
+                "the size of an object in bytes" => "object",
+                _ => "capacity",
+            }),
             Self::Servers(_) | Self::Shape(_) | Self::Component(_) => None,
         }
     }
@@ -156,8 +163,14 @@ impl ClusterSettings {
         if self.pace.epoch == Nanos::ZERO {
             return setting("epoch", "is no time at all");
         }
-        if self.flash.page == Bytes::ZERO || self.flash.pages_per_block == 0 || self.flash.rated_fills == 0 {
-            return setting("flash", "has a zero; pages, blocks and ratings are larger");
+        let flash = &self.flash;
+        let sizes = [
+            ("page", flash.page.0),
+            ("pages_per_block", flash.pages_per_block.into()),
+            ("rated_fills", flash.rated_fills.into()),
+        ];
+        if let Some((key, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
+            return setting(key, "is 0; it has to be at least 1");
         }
         if self.reserve >= Ratio::ONE {
             return setting("reserve", "leaves nothing; it has to be less than 100%");

@@ -45,8 +45,11 @@ fn no_example_is_forgotten() {
             "cache-parts.toml",
             "cache-ranking.toml",
             "cloud.toml",
+            "cluster.toml",
             "disk.toml",
             "flash-cache.toml",
+            // A fleet, which `esker cluster sim` reads.
+            "fleet-unlike.toml",
             "hybrid-map.toml",
             "hybrid-policies.toml",
             "hybrid.toml",
@@ -332,4 +335,20 @@ fn write_modes_make_writes_faster_without_slower_reads() {
     let low_cost = &flash.write_modes.unwrap().modes[1];
     assert_eq!(low_cost.mode, "low-cost");
     assert!(10 * low_cost.programs.host > 9 * flash.programs.host, "{low_cost:?}");
+}
+
+/// Wear is more even with each policy than with none; `ewo` copies less than `edm-like`, and `life` least.
+#[test]
+fn cluster() {
+    const NAME: &str = "cluster.toml";
+    let found = [0, 1, 2, 3].map(|index| {
+        let mut point = load(NAME).point(&[index]).unwrap();
+        requests(&mut point, 60_000);
+        let cluster = run_changed(NAME, &point).devices["servers"].cluster.clone().unwrap();
+        let copied: u64 = cluster.servers.iter().map(|server| server.copied_bytes).sum();
+        (cluster.erases_sd, copied)
+    });
+    let [none, edm_like, ewo, life] = found;
+    assert!([edm_like, ewo, life].iter().all(|(sd, _)| *sd < 0.5 * none.0), "{found:?}");
+    assert!(none.1 == 0 && life.1 < ewo.1 && ewo.1 < edm_like.1, "{found:?}");
 }
