@@ -1,7 +1,7 @@
 //! Fleets of servers with flash: simulated by counts, and advice for those that run already ([`advice`]).
 //!
 //! A fleet file ([`FleetSettings`]) says which servers there are, what is stored and written, and what happens to the
-//! servers. [`simulate`] counts pages for each slice and epoch instead of requests, so that years of thousands of
+//! servers. [`Simulation`] counts pages for each slice and epoch instead of requests, so that years of thousands of
 //! servers take minutes: slices lie where `esker-cluster`'s ring puts them, its balancers are asked at the end of each
 //! epoch, and what they move follows the rules of its router, with copies limited in rate. docs/cluster.md says what is
 //! counted and what is left out.
