@@ -46,6 +46,8 @@ pub enum ShapeError {
     /// A number is out of bounds.
     #[error("{what} has to be from {least} to {most}, not {found}")]
     OutOfBounds {
+        /// The key of the number, as configurations name it.
+        key: &'static str,
         /// What the number counts.
         what: &'static str,
         /// The smallest value.
@@ -80,15 +82,24 @@ impl ClusterShape {
     pub fn check(&self) -> Result<(), ShapeError> {
         let replicas = u64::from(self.replicas);
         let bounds = [
-            ("the number of replicas", 1, u64::from(REPLICAS_MAX), replicas),
+            ("replicas", "the number of replicas", 1, u64::from(REPLICAS_MAX), replicas),
             // The map's keys are 32 bits, and name a replica.
-            ("the number of slices", 1, u64::from(u32::MAX) / u64::from(REPLICAS_MAX), u64::from(self.slices)),
-            ("the number of objects in a slice", 1, 1 << 16, u64::from(self.objects_per_slice)),
-            ("the size of an object in bytes", 1, u64::from(u32::MAX), self.object.0),
-            ("the number of partitions", 1, 1 << 24, u64::from(self.partitions)),
+            (
+                "capacity",
+                "the number of slices",
+                1,
+                u64::from(u32::MAX) / u64::from(REPLICAS_MAX),
+                u64::from(self.slices),
+            ),
+            ("objects_per_slice", "the number of objects in a slice", 1, 1 << 16, u64::from(self.objects_per_slice)),
+            ("object", "the size of an object in bytes", 1, u64::from(u32::MAX), self.object.0),
+            ("partitions", "the number of partitions", 1, 1 << 24, u64::from(self.partitions)),
         ];
-        let out = bounds.into_iter().find(|(_, least, most, found)| found < least || found > most);
-        out.map_or(Ok(()), |(what, least, most, found)| Err(ShapeError::OutOfBounds { what, least, most, found }))
+        let out = bounds.into_iter().find(|(_, _, least, most, found)| found < least || found > most);
+        match out {
+            None => Ok(()),
+            Some((key, what, least, most, found)) => Err(ShapeError::OutOfBounds { key, what, least, most, found }),
+        }
     }
 
     /// The number of objects of the cluster.

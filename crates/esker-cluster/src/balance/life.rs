@@ -55,7 +55,8 @@ struct Round<'a> {
     /// Slices of servers that live too short; the hottest last, once the server's turn has come.
     slices: Vec<Vec<SliceId>>,
     is_sorted: Vec<bool>,
-    /// Servers that live too short, with the share of their life that they use. Entries of before a change stay.
+    /// Servers that live too short, with the share of their life that they use. A changed server is entered again, and
+    /// its old entry is passed over.
     sources: BinaryHeap<Source>,
     takers: Takers,
 }

@@ -78,16 +78,16 @@ impl Takers {
         }
     }
 
-    /// Returns whether any server can take a slice of so many pages an epoch and use at most the share `cap` of its
-    /// life. What can be taken is also taken if it is colder.
+    /// Returns whether any server can take a slice that is written `pages` in an epoch, and then use at most the share
+    /// `cap` of its life. A server that can take a slice can also take a colder one.
     pub(super) fn any(&self, pages: f64, cap: f64) -> bool {
         let mut search = Search { pages, cap, accepts: |_| true, any_will_do: true, best: None };
         self.visit(1, &mut search);
         search.best.is_some()
     }
 
-    /// Returns the server that uses its life slowest with a slice of so many pages an epoch, at most by the share
-    /// `cap`, among those that `accepts` does; the first of equals.
+    /// Returns the server that uses its life slowest once it has a slice that is written `pages` in an epoch: at most
+    /// the share `cap`, among those that `accepts` takes; the first of equals.
     pub(super) fn slowest(&self, pages: f64, cap: f64, accepts: impl FnMut(usize) -> bool) -> Option<usize> {
         let mut search = Search { pages, cap, accepts, any_will_do: false, best: None };
         self.visit(1, &mut search);

@@ -115,13 +115,7 @@ impl ClusterError {
             Self::NoRoom { .. } => Some("capacity"),
             Self::Small { .. } => Some("objects_per_slice"),
             Self::Shape(ShapeError::TooFewDomains { .. }) => Some("replicas"),
-            Self::Shape(ShapeError::OutOfBounds { what, .. }) => Some(match *what {
-                "the number of objects in a slice" => "objects_per_slice",
-                "the number of replicas" => "replicas",
-                "the number of partitions" => "partitions",
-                "the size of an object in bytes" => "object",
-                _ => "capacity",
-            }),
+            Self::Shape(ShapeError::OutOfBounds { key, .. }) => Some(key),
             Self::Servers(_) | Self::Shape(_) | Self::Component(_) => None,
         }
     }

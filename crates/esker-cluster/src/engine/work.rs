@@ -132,6 +132,11 @@ impl ClusterEngine {
         }
     }
 
+    /// All bytes of an object.
+    fn whole(&self) -> ObjectRange {
+        ObjectRange { begin: 0, end: self.router.map().shape().object.0 as u32 }
+    }
+
     /// Overwrites bytes of an object that is on the server.
     fn overwrite(
         &mut self,
@@ -161,7 +166,7 @@ impl ClusterEngine {
     ) {
         let (piece, size) = (self.piece(id), self.router.map().shape().object.0);
         self.change(id, change, server, object);
-        let whole = ObjectRange { begin: 0, end: size as u32 };
+        let whole = self.whole();
         let (head, tail) = (Bytes(range.begin.into()), Bytes(size - u64::from(range.end)));
         let data = DataRef { head, tail, ..DataRef::new(piece.buffer(), piece.offset) };
         let fua = self.writes_through();
@@ -201,7 +206,7 @@ impl ClusterEngine {
             self.buffers - 1
         });
         self.tasks.get_mut(&id).expect("it is under way").buffer = Some(buffer);
-        let whole = ObjectRange { begin: 0, end: self.router.map().shape().object.0 as u32 };
+        let whole = self.whole();
         let data = DataRef::new(BufferId::Copy(buffer), Bytes::ZERO);
         self.send(id, from, RequestKind::Read, (object, whole), Some(data), effects);
     }
@@ -226,7 +231,7 @@ impl ClusterEngine {
         if self.health.has_failed(DeviceIndex(to.0)) {
             return self.fail(id, DeviceError::Failed);
         }
-        let whole = ObjectRange { begin: 0, end: self.router.map().shape().object.0 as u32 };
+        let whole = self.whole();
         let kind = RequestKind::Write { fua: self.writes_through() };
         self.send(id, to, kind, (object, whole), Some(DataRef::new(buffer, Bytes::ZERO)), effects);
     }
@@ -254,7 +259,7 @@ impl ClusterEngine {
     }
 
     pub(super) fn send_trim(&mut self, id: EffectId, server: ServerId, object: ObjectId, effects: &mut Vec<Effect>) {
-        let whole = ObjectRange { begin: 0, end: self.router.map().shape().object.0 as u32 };
+        let whole = self.whole();
         self.send(id, server, RequestKind::Trim, (object, whole), None, effects);
     }
 

@@ -30,7 +30,7 @@ impl JudgedDrive {
     }
 }
 
-/// Says of a drive what can be said. `name` is what it is called.
+/// Judges a drive as far as its samples allow. `name` is what it is called.
 pub(super) fn judge(
     history: &DriveHistory,
     name: String,

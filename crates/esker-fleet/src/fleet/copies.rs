@@ -88,7 +88,7 @@ pub(super) struct CopiedBytes {
 }
 
 impl CopiedBytes {
-    /// Nothing to any of so many servers.
+    /// Sets all counts to zero, for this number of servers.
     pub(super) fn clear(&mut self, servers: usize) {
         (self.rebuild, self.member, self.balance) = (0, 0, 0);
         self.to.clear();

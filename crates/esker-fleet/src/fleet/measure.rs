@@ -22,7 +22,7 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// A server with so many pages of life takes part.
+    /// A server joins that can still be written `pages`.
     pub(super) fn add_life(&mut self, pages: f64) {
         self.life += pages.max(0.0);
     }

@@ -1,4 +1,4 @@
-//! A device behind a network: every request takes so much longer.
+//! A device behind a network, which every request crosses twice.
 
 use std::collections::VecDeque;
 

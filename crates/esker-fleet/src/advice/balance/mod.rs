@@ -32,7 +32,7 @@ pub(super) struct Balanced {
     pub(super) scripts: Option<UpmapScripts>,
 }
 
-/// Says what should move, or why that cannot be said.
+/// Returns what should move, or why that cannot be judged.
 pub(super) fn advise(inputs: &AdviceInputs, drives: OsdDrives, settings: &AdviceSettings) -> Balanced {
     let not_judged = |reason: String| Balanced {
         advice: None,

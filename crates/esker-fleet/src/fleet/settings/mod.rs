@@ -69,7 +69,7 @@ pub struct GroupSettings {
     pub count: u16,
     /// What fits on a server.
     pub capacity: Bytes,
-    /// Rated life: so many times its capacity can be written each day, for `rated_years`.
+    /// Rated life: how many times its capacity can be written each day, for `rated_years`.
     pub drive_writes_per_day: Option<f64>,
     /// Years for which the drive writes are rated.
     #[serde(default = "five")]
