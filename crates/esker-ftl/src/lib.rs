@@ -306,9 +306,9 @@ pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, BuildError> {
     pools::check(context.settings)?;
     let parameters = Parameters::new(&context.settings.ftl, &entry.parameters)
         .map_err(|error| BuildError::of_choice("ftl", error))?;
-    let layer = (entry.build)(context, parameters)?;
+    // Before sizes: what a layer cannot do, it can do at no size.
     capability::check(entry, context.settings)?;
-    Ok(layer)
+    (entry.build)(context, parameters)
 }
 
 #[cfg(test)]
