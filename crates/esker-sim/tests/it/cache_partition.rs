@@ -121,19 +121,23 @@ fn mean_us(results: &RunResults) -> f64 {
 }
 
 /// The cache's own split against fixed ones and against one queue for all lines, the first window included.
-/// `--nocapture` shows the table of docs/flash-cache-device.md.
+/// With `ESKER_SOAK=2`, `--nocapture` shows the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints the table of the documentation")]
 fn a_cache_finds_its_split() {
     const REQUESTS: usize = 160_000;
-    for mix in &MIXES {
+    let (mixes, step): (&[Requests], usize) = match esker_testkit::soak() > 1 {
+        true => (&MIXES, 10),
+        false => (&MIXES[3..], 20),
+    };
+    for mix in mixes {
         let records = mix.records(REQUESTS);
         let of = |keys: &str| {
             let results = results(&records, 1, keys);
             (cost(&results, REQUESTS), results)
         };
         let fixed: Vec<(f64, f64)> = (10..=90)
-            .step_by(10)
+            .step_by(step)
             .map(|written| {
                 let shares = format!("shares = [\"{}%\", \"{written}%\"]", 100 - written);
                 let (cost, results) = of(&format!("partition = {{ by = \"access\", {shares} }}"));
@@ -214,12 +218,13 @@ const SHARED: [(&str, &[&[Volume]], usize); 4] = [
 ];
 
 /// Shares by the volumes' curves against one queue for all lines and against equal shares, the first window included.
-/// `--nocapture` shows the table of docs/flash-cache-device.md.
+/// With `ESKER_SOAK=2`, `--nocapture` shows the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints the table of the documentation")]
 fn volumes_get_the_shares_that_miss_least() {
     const REQUESTS: usize = 160_000;
-    for (name, phases, phase) in SHARED {
+    let shared = if esker_testkit::soak() > 1 { &SHARED[..] } else { &SHARED[2..] };
+    for &(name, phases, phase) in shared {
         let records = volumes_records(REQUESTS, phases, phase);
         let volumes = phases[0].len();
         let of = |keys: &str| results(&records, volumes, keys);

@@ -32,6 +32,9 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("xia/little-cleaning", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
     ("examples/cache-ranking.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
+    ("examples/cluster.toml", "examples/sweep.toml", "a quarter of a minute; a test of esker-sim runs it"),
+    ("examples/owned-flash.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),
+    ("examples/hybrid-policies.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),
     ("emulate examples/wu-pair.toml", "emulate wu-pair.toml", "its sockets would lie among the examples"),
     ("examples/wu-pair.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
     (
@@ -122,6 +125,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("esker plan", "esker plan --only micron-5400-pro,toshiba-mg10", "half a minute with all products"),
     ("--hybrids --caches --plan", "--caches", "two minutes together; each is run alone"),
+    ("40TB --caches", "40TB --caches --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
+    ("40TB --hybrids", "40TB --hybrids --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
     ("kim/ch3.5", "agrawal/traces", "a minute; each item is tested in its crate"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];

@@ -4,6 +4,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -69,14 +70,30 @@ fn ends(ground: &Ground, arguments: &[String], (signal, code): (Signal, i32)) {
 fn the_first_signal_ends_a_command_that_waits_for_its_input() {
     let ground = Ground::new();
     fifo(&ground.path("fifo.toml"));
-    for (index, (_, arguments)) in READING.iter().enumerate() {
-        let arguments: Vec<String> = arguments.iter().map(|word| word.replace("IN", "fifo.toml")).collect();
-        // Nobody has opened it: opening waits.
-        ends(&ground, &arguments, SIGNALS[index % 3]);
-        // Somebody has, and writes nothing: reading waits.
-        let _writer = OpenOptions::new().read(true).write(true).open(ground.path("fifo.toml")).unwrap();
-        ends(&ground, &arguments, SIGNALS[(index + 1) % 3]);
-    }
+    // Nobody has opened it: opening waits.
+    all_end(&ground, 0);
+    // Somebody has, and writes nothing: reading waits.
+    let _writer = OpenOptions::new().read(true).write(true).open(ground.path("fifo.toml")).unwrap();
+    all_end(&ground, 1);
+}
+
+/// Sends a signal to each command that reads, several at a time: after a signal, each has half a second to end in good
+/// order.
+fn all_end(ground: &Ground, first_signal: usize) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let (index, Some((_, arguments))) = taken(&next, READING) {
+            let arguments: Vec<String> = arguments.iter().map(|word| word.replace("IN", "fifo.toml")).collect();
+            ends(ground, &arguments, SIGNALS[(index + first_signal) % 3]);
+        }
+    };
+    std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// Takes the next of `all`.
+fn taken<'a, T>(next: &AtomicUsize, all: &'a [T]) -> (usize, Option<&'a T>) {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    (index, all.get(index))
 }
 
 #[test]
