@@ -1,6 +1,6 @@
 //! How requests to servers' devices end, and what that makes of the map.
 
-use esker_core::{DeviceError, RequestKind};
+use esker_core::{DeviceError, DeviceState, RequestKind};
 use esker_tier::parts::EngineRecord;
 use esker_tier::{DeviceIndex, Effect, IoId, RecordNumber};
 
@@ -9,6 +9,7 @@ use super::record::ClusterRecord;
 use super::task::{Io, MapChange, Task, object_of};
 use crate::id::{ObjectId, ServerId};
 use crate::route::{EffectId, RouterInput, ServerWork};
+use crate::servers::ServerState;
 
 impl ClusterEngine {
     /// Judges the end of a request to a server's device.
@@ -20,15 +21,21 @@ impl ClusterEngine {
     ) -> Result<(), DeviceError> {
         let device = DeviceIndex(server.0);
         let result = self.health.judge(device, kind, result);
-        self.leave_if_failed(server);
+        self.heed_state(server);
         result
     }
 
-    /// With replicas, a server whose device has failed leaves, and what was there is rebuilt from others.
-    pub(super) fn leave_if_failed(&mut self, server: ServerId) {
-        let has_failed = self.health.has_failed(DeviceIndex(server.0));
-        if self.settings.replicas > 1 && has_failed && self.router.servers().serves(server) {
-            self.inputs.push_back(RouterInput::Fail(server));
+    /// With replicas, a server whose device has failed leaves, and what was there is rebuilt from others. A server
+    /// whose device takes no more writes is emptied: slices leave for others as they are written, or copied.
+    pub(super) fn heed_state(&mut self, server: ServerId) {
+        let device = DeviceIndex(server.0);
+        let state = self.router.servers().get(server).state;
+        if self.health.has_failed(device) {
+            if self.settings.replicas > 1 && state != ServerState::Failed {
+                self.inputs.push_back(RouterInput::Fail(server));
+            }
+        } else if self.health.device(device) == DeviceState::ReadOnly && state == ServerState::Up {
+            self.inputs.push_back(RouterInput::Drain(server));
         }
     }
 

@@ -203,7 +203,7 @@ impl Machine for ClusterEngine {
             Input::Device { device, telemetry } => {
                 self.health.learn(device, telemetry.state);
                 self.epochs.heard(device, &telemetry);
-                self.leave_if_failed(ServerId(device.0));
+                self.heed_state(ServerId(device.0));
             }
             Input::Timer => self.woken(now, effects),
             // Servers own their flash themselves.

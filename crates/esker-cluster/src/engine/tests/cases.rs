@@ -14,6 +14,8 @@ struct Driven {
     /// Writes to devices: device, first sector, sectors.
     writes: Vec<(u16, u64, u64)>,
     replies: Vec<(Tag, Result<(), DeviceError>)>,
+    /// A device that refuses writes.
+    refuses: Option<ServerId>,
     next: u32,
     now: u64,
 }
@@ -21,7 +23,8 @@ struct Driven {
 impl Driven {
     fn new(settings: &ClusterSettings) -> Self {
         let engine = ClusterEngine::new(settings).unwrap();
-        Self { engine, reads: None, trims: Vec::new(), writes: Vec::new(), replies: Vec::new(), next: 0, now: 0 }
+        let (trims, writes, replies) = (Vec::new(), Vec::new(), Vec::new());
+        Self { engine, reads: None, trims, writes, replies, refuses: None, next: 0, now: 0 }
     }
 
     fn tell(&mut self, input: Input) {
@@ -40,10 +43,12 @@ impl Driven {
                     self.reads.as_mut().unwrap().push((io, device));
                 }
                 Effect::Io { io, device, request, .. } => {
-                    if request.kind.is_write() {
+                    let is_refused = request.kind.is_write() && self.refuses == Some(ServerId(device.0));
+                    if request.kind.is_write() && !is_refused {
                         self.writes.push((device.0, request.start.0, request.length.0 / 512));
                     }
-                    self.tell(Input::Done { io, at: Nanos(self.now), result: Ok(()) });
+                    let result = if is_refused { Err(DeviceError::NoSpace) } else { Ok(()) };
+                    self.tell(Input::Done { io, at: Nanos(self.now), result });
                 }
                 Effect::Harden { through } => self.tell(Input::Durable { through }),
                 Effect::Reply { tag, result } => self.replies.push((tag, result)),
@@ -151,6 +156,30 @@ fn nothing_is_copied_from_a_server_that_has_failed_meanwhile() {
     assert!(driven.writes.is_empty(), "{:?}", driven.writes);
     driven.router(RouterInput::CopyBudget(Bytes(SECTORS * 512)));
     assert!(driven.reads.unwrap().iter().all(|(_, device)| *device == DeviceIndex(other.0)), "the other copy is read");
+}
+
+#[test]
+fn a_server_that_takes_no_more_writes_is_emptied() {
+    for replicas in [1, 2] {
+        let mut driven = Driven::new(&settings(4, replicas));
+        let slices = u64::from(driven.engine.router.map().shape().slices);
+        driven.write(0, slices * SLICE);
+        let full = driven.home(0);
+        driven.refuses = Some(full);
+        driven.replies.clear();
+        driven.write(0, SECTORS);
+        // Another copy has taken it, if there is one.
+        let result = if replicas == 1 { Err(DeviceError::NoSpace) } else { Ok(()) };
+        assert_eq!(driven.replies.pop().map(|(_, result)| result), Some(result));
+        driven.write(0, SECTORS);
+        assert_eq!(driven.replies.pop().map(|(_, result)| result), Some(Ok(())), "it goes elsewhere now");
+        driven.router(RouterInput::CopyBudget(Bytes(slices * SLICE * 512)));
+        driven.router(RouterInput::EpochEnds);
+        driven.router(RouterInput::CopyBudget(Bytes(slices * SLICE * 512)));
+        let map = driven.engine.router.map();
+        assert!(map.replicas().all(|replica| !map.involves(replica, full)), "{replicas}: something is still there");
+        assert!(!driven.engine.router.has_lost_objects());
+    }
 }
 
 #[test]
