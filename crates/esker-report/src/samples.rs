@@ -58,6 +58,7 @@ pub(crate) fn plan(devices: Vec<PlannedDevices>, classes: Vec<PlacedClass>) -> M
         gap: 0.01,
         constraints: Vec::new(),
         others: Vec::new(),
+        beside: Vec::new(),
         break_even: Vec::new(),
         what_if: Vec::new(),
         way: None,

@@ -13,7 +13,7 @@ impl Args for KindArguments {
     fn augment_args(command: Command) -> Command {
         let option = |KindOnRequest { name, summary }| {
             let flag = Arg::new(name).long(name).action(ArgAction::SetTrue).help_heading("Products");
-            flag.help(format!("Offer {name}, too: {summary}"))
+            flag.help(format!("Try {name}, too: {summary}"))
         };
         command.args(kinds_on_request().map(option))
     }

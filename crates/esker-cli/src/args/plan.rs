@@ -7,7 +7,7 @@ use esker_core::Power;
 use esker_plan::{ClassSettings, Sharing};
 use esker_study::{InUse, PlanSettings};
 
-use super::{BudgetArguments, CatalogueArguments, DataArguments, JsonArguments, ReadArguments};
+use super::{BudgetArguments, CatalogueArguments, DataArguments, JsonArguments, KindArguments, ReadArguments};
 use crate::values;
 
 /// Arguments of `esker plan`.
@@ -15,6 +15,7 @@ use crate::values;
 #[command(after_help = "Examples:\n  esker plan db.blkparse.zst --capacity 40TB\n  \
         esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan --report plan.html\n  \
         esker plan vol1.csv.gz vol2.csv.gz --together --years 3 --growth 20%\n  \
+        esker plan db.blkparse.zst --hybrids --caches --capacity 40TB\n  \
         esker plan db.blkparse.zst --have 4xtoshiba-mg10:20TB")]
 pub(crate) struct PlanArguments {
     /// Traces with times; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
@@ -65,6 +66,9 @@ pub(crate) struct PlanArguments {
     /// Devices that you have already, which cost only electricity and stay: micron-7450-pro:3.84TB, or 4xNAME:SIZE
     #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
     pub(crate) have: Vec<InUse>,
+    /// The kinds of designs to find beside the plan.
+    #[command(flatten)]
+    pub(crate) kinds: KindArguments,
     /// The products to choose from, and their prices.
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArguments,

@@ -163,6 +163,25 @@ fn a_study_has_the_plan_too() {
     assert!(page.contains("Which mix of devices is the cheapest") && page.contains("href=\"#w1-plan\""));
 }
 
+/// The cheapest hybrid beside a plan is the one that a study finds.
+#[test]
+fn designs_of_a_study_stand_beside_a_plan() {
+    let folder = folder_with_trace(3_000);
+    let report = planned(folder.path(), &["--hybrids", "--caches", "--report", "plan.html"]);
+    let beside = report["plans"][0]["plan"]["beside"].as_array().unwrap();
+    assert_eq!(beside.iter().map(|one| one["sort"].as_str().unwrap()).collect::<Vec<_>>(), ["one hybrid", "one cache"]);
+    let all = [&["study", "small.csv", "--json", "-q", "--capacity", "30TB", "--hybrids"], &ONLY[..]].concat();
+    let study: Value = serde_json::from_str(&esker_ok(folder.path(), &all).stdout).unwrap();
+    let hybrids = study["workloads"][0]["candidates"].as_array().unwrap().iter();
+    let kept = hybrids.filter(|one| one["kind"] == "hybrid" && one["judgement"]["keeps_budgets"] == true);
+    let costs = kept.map(|one| one["cost"]["total"].as_f64().unwrap());
+    assert_eq!(beside[0]["cost"].as_f64(), costs.reduce(f64::min), "{beside:?}");
+    assert!(beside[0]["cost"].as_f64().is_some(), "{beside:?}");
+    let page = std::fs::read_to_string(folder.path().join("plan.html")).unwrap();
+    assert!(page.contains("Simulated, as in a study: one hybrid for") && page.contains("one cache"), "it is drawn");
+    assert!(report["command"].as_str().unwrap().contains("--hybrids --caches"));
+}
+
 #[test]
 fn classes_constraints_and_power_are_settings() {
     let folder = folder_with_trace(3_000);

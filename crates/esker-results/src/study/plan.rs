@@ -88,6 +88,9 @@ pub struct MixPlan {
     pub constraints: Vec<PlanConstraint>,
     /// The next best plans, each without one of the types of better ones, and plans of other sorts: not simulated.
     pub others: Vec<OtherPlan>,
+    /// The cheapest designs of the kinds that were asked for, found and judged by simulation, as in a study.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub beside: Vec<OtherPlan>,
     /// Of each type that is bought, the price up to which it is.
     pub break_even: Vec<BreakEvenPrice>,
     /// The plans for other loads, more data and other prices: not simulated.
@@ -189,11 +192,11 @@ pub struct PlanConstraint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OtherPlan {
-    /// What sort it is: "runner-up", "only disks", "only flash", "one product".
+    /// What sort it is: "runner-up", "only disks", "only flash", "one product"; "one hybrid", "one cache".
     pub sort: String,
     /// Its devices.
     pub title: String,
-    /// Cost with idle devices; absent if there is no such plan.
+    /// Cost: with idle devices, or as simulated if it was. Absent if there is no such plan.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost: Option<f64>,
 }

@@ -7,6 +7,7 @@
 //!                                   └──── corrections ◄── what it misses
 //! ```
 
+mod beside;
 mod classes;
 mod corrections;
 mod explain;
@@ -67,7 +68,12 @@ pub fn plan(settings: &PlanSettings, hooks: &Hooks<'_>) -> Result<Planned, Study
     };
     let plans = Plans::new(settings, hooks)?;
     let found: Vec<_> = workloads.iter().map(|workload| plans.of(workload, hooks)).collect::<Result<_, _>>()?;
-    let (found, placed) = found.into_iter().unzip();
+    let (mut found, placed): (Vec<WorkloadPlan>, Vec<_>) = found.into_iter().unzip();
+    for (workload, found) in workloads.iter().zip(&mut found) {
+        if let Some(mix) = &mut found.plan {
+            mix.beside = beside::beside(workload, study, hooks)?;
+        }
+    }
     let report = PlanReport {
         schema: PLAN_SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),

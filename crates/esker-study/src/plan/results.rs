@@ -29,6 +29,7 @@ pub(super) fn mix_plan(
         gap: solution.gap(),
         constraints: planner.constraints(solved)?,
         others: planner.others(solved)?,
+        beside: Vec::new(),
         break_even: planner.break_even(solved)?,
         way: planner.way(solved, &in_plan),
         what_if: planner.what_if(solved, corrections)?,

@@ -80,7 +80,7 @@ fn settings(arguments: &PlanArguments, catalogue: Catalogue, common: &Common) ->
         in_use: arguments.have.clone(),
         market: Market::OnPremises,
         consumer: arguments.consumer,
-        kinds: Vec::new(),
+        kinds: arguments.kinds.names.clone(),
         plan: false,
         data: arguments.data.data(),
         utilisation: arguments.data.utilisation,
@@ -122,6 +122,7 @@ fn command_line(arguments: &PlanArguments, common: &Common) -> String {
     given.extend(arguments.catalogue.given());
     given.extend(common.seed.map(|seed| ("--seed", seed.to_string())));
     words.extend(given.into_iter().flat_map(|(name, value)| [name.to_string(), quote(&value)]));
+    words.extend(arguments.kinds.names.iter().map(|kind| format!("--{kind}")));
     words.extend(arguments.together.then(|| "--together".to_string()));
     words.extend(arguments.consumer.then(|| "--consumer".to_string()));
     words.join(" ")

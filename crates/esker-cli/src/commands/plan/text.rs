@@ -2,7 +2,7 @@
 
 use esker_core::words;
 use esker_results::study::plan::{
-    MixPlan, NoPlan, PlacedClass, PlanConstraint, PlanReport, PlanRound, Way, WorkloadPlan,
+    MixPlan, NoPlan, OtherPlan, PlacedClass, PlanConstraint, PlanReport, PlanRound, Way, WorkloadPlan,
 };
 use esker_study::LIFETIME_LIMIT_YEARS;
 
@@ -161,11 +161,14 @@ fn constraints(plan: &MixPlan, currency: &str) -> String {
 
 fn others(plan: &MixPlan, currency: &str) -> String {
     let mut text = "Other plans, not simulated:\n".to_string();
-    for one in &plan.others {
-        text += &match one.cost {
-            Some(cost) => format!("  {}: {} {currency}, {}\n", one.sort, words::money(cost), one.title),
-            None => format!("  {}: there is none\n", one.sort),
-        };
+    let line = |one: &OtherPlan| match one.cost {
+        Some(cost) => format!("  {}: {} {currency}, {}\n", one.sort, words::money(cost), one.title),
+        None => format!("  {}: none was found\n", one.sort),
+    };
+    text.extend(plan.others.iter().map(line));
+    if !plan.beside.is_empty() {
+        text += "Designs of a study, simulated:\n";
+        text.extend(plan.beside.iter().map(line));
     }
     for one in &plan.break_even {
         let up_to =
