@@ -1,6 +1,7 @@
 //! The best plan so far, and how better ones are looked for near it.
 
 use super::model::{CountRange, Model};
+use super::near::place_near;
 use super::relax::{Cut, Effort, Fit, FractionalPlan, RowPrices, place};
 
 /// Counts into which all classes fit.
@@ -30,6 +31,8 @@ pub(super) struct Best<'a> {
     pub(super) gap: f64,
     /// Prices of the range of all counts, where placements begin.
     pub(super) row_prices: Option<RowPrices>,
+    /// Whether placements and relaxations may begin with the cheapest types of each class.
+    pub(super) near: bool,
     /// Proofs that counts are too small, found on the way.
     pub(super) cuts: Vec<Cut>,
 }
@@ -44,7 +47,12 @@ impl Best<'_> {
         if !self.would_be_better(counts) || self.cuts.iter().any(|cut| cut.excludes(counts)) {
             return Tried::NoBetter;
         }
-        match place(self.model, counts, Effort::AnyThatFits, self.row_prices.as_ref()) {
+        let near = self.row_prices.as_ref().filter(|_| self.near).map(|prices| place_near(self.model, counts, prices));
+        let fit = match near {
+            None | Some(Fit::Unclear) => place(self.model, counts, Effort::AnyThatFits, self.row_prices.as_ref()),
+            Some(fit) => fit,
+        };
+        match fit {
             Fit::Fits(shares) => {
                 self.keep(counts.to_vec(), shares);
                 Tried::Better
@@ -78,7 +86,9 @@ impl Best<'_> {
         let nearest: Vec<u32> = counts.iter().map(|count| count.round() as u32).collect();
         let up: Vec<u32> = counts.iter().map(|count| count.ceil() as u32).collect();
         let mut better = false;
-        if self.would_be_better(&up) {
+        if fractional.shares.is_empty() {
+            better |= self.consider(&up) == Tried::Better;
+        } else if self.would_be_better(&up) {
             self.keep(up.clone(), fractional.shares.clone());
             better = true;
         }

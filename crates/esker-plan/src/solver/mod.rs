@@ -10,6 +10,7 @@ mod cover;
 mod incumbent;
 mod interior;
 mod model;
+mod near;
 mod polish;
 mod relax;
 mod relaxation;

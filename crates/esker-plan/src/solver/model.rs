@@ -24,6 +24,7 @@ pub(super) struct ModelType {
 }
 
 /// A limit over all types.
+#[derive(Clone)]
 pub(super) struct ModelTotal {
     pub(super) per_device: Vec<f64>,
     pub(super) limit: f64,

@@ -23,6 +23,8 @@ pub(super) struct Relaxed {
     pub(super) best: Option<FractionalPlan>,
     /// Prices of rows at the end.
     pub(super) row_prices: RowPrices,
+    /// What they say of counts, also of those beside the range.
+    pub(super) cut: Option<Cut>,
 }
 
 /// Shares with the counts, whole or not, that they need.
@@ -34,8 +36,13 @@ pub(super) struct FractionalPlan {
 }
 
 impl Relaxed {
-    fn impossible() -> Self {
-        Self { bound: f64::INFINITY, best: None, row_prices: Vec::new() }
+    /// Nothing yet.
+    pub(super) fn unknown() -> Self {
+        Self { bound: f64::NEG_INFINITY, best: None, row_prices: Vec::new(), cut: None }
+    }
+
+    pub(super) fn impossible() -> Self {
+        Self { bound: f64::INFINITY, best: None, row_prices: Vec::new(), cut: None }
     }
 }
 
@@ -55,18 +62,10 @@ pub(super) struct Goal {
 pub(super) fn relax(model: &Model, range: &CountRange, goal: Goal, known: Option<&RowPrices>) -> Relaxed {
     let Goal { every_cap, cutoff, tolerance } = goal;
     let Some(relaxation) = Relaxation::of_range(model, range, every_cap) else { return Relaxed::impossible() };
-    let known_cost: f64 = relaxation
-        .types
-        .iter()
-        .zip(&relaxation.type_group)
-        .zip(&relaxation.type_count)
-        .filter(|((_, group), _)| **group == NONE)
-        .map(|((&at, _), count)| model.types[at].cost * count)
-        .sum();
-    let fixed = model.fixed_cost + known_cost;
+    let fixed = model.fixed_cost + relaxation.known_cost(model);
     let known = known.and_then(|prices| relaxation.row_prices(prices, |_| 1.0));
     let mut interior = Interior::new(&relaxation, known.as_deref());
-    let mut relaxed = Relaxed { bound: f64::NEG_INFINITY, best: None, row_prices: Vec::new() };
+    let mut relaxed = Relaxed { bound: f64::NEG_INFINITY, best: None, row_prices: Vec::new(), cut: None };
     let mut best: Option<(f64, Vec<f64>, Vec<f64>)> = None;
     let mut stalled = 0;
     for _ in 0..STEPS_MAX {
@@ -102,7 +101,7 @@ pub(super) fn relax(model: &Model, range: &CountRange, goal: Goal, known: Option
 }
 
 /// The cost and the counts that shares need, if these are in the range.
-fn counts_and_cost(
+pub(super) fn counts_and_cost(
     model: &Model,
     relaxation: &Relaxation,
     range: &CountRange,
@@ -150,7 +149,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    fn new(model: &Model, relaxation: &Relaxation, counts: &[u32], prices: Prices<'_>, needed: f64) -> Self {
+    pub(super) fn new(model: &Model, relaxation: &Relaxation, counts: &[u32], prices: Prices<'_>, needed: f64) -> Self {
         let mut sums = vec![0.0; relaxation.types.len()];
         for (index, sum) in sums.iter_mut().enumerate() {
             *sum = prices.rows[relaxation.first_row[index]..relaxation.first_row[index + 1]].iter().sum();
@@ -163,6 +162,28 @@ impl Cut {
             each[at] = Some(sum / f64::from(counts[at]));
         }
         Self { each, needed }
+    }
+
+    /// The cut of prices of rows at which all classes cost `needed` on those types.
+    pub(super) fn of_rows(types: &[usize], row_prices: &RowPrices, needed: f64) -> Self {
+        let mut each = vec![None; row_prices.len()];
+        for &at in types {
+            each[at] = Some(row_prices[at].iter().sum());
+        }
+        Self { each, needed }
+    }
+
+    /// No plan in the range costs less: devices that cost less than they are worth are bought, others are not.
+    pub(super) fn bound(&self, model: &Model, range: &CountRange) -> f64 {
+        let (mut sum, mut magnitude) = (self.needed / (1.0 + TOLERANCE) + model.fixed_cost, model.fixed_cost.abs());
+        for (at, each) in self.each.iter().enumerate().filter(|(at, _)| range.max[*at] > 0) {
+            let Some(each) = each else { return f64::NEG_INFINITY };
+            let (min, max) = (f64::from(range.min[at]), f64::from(range.max[at]));
+            let unpriced = model.types[at].cost - each;
+            sum += unpriced * if unpriced > 0.0 { min } else { max };
+            magnitude += (model.types[at].cost + each) * max;
+        }
+        sum - 1e-11 * (self.needed + magnitude)
     }
 
     /// Whether the cut proves these counts too small.
@@ -187,7 +208,8 @@ pub(super) enum Effort {
 
 /// Places all classes on devices of these counts. It begins at `known` prices, if there are any.
 pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option<&RowPrices>) -> Fit {
-    let Some(relaxation) = Relaxation::of_counts(model, counts) else { return Fit::TooSmall(None) };
+    let allowed = |at: usize, class: usize| model.types[at].allowed[class];
+    let Some(relaxation) = Relaxation::of_counts(model, counts, &allowed) else { return Fit::TooSmall(None) };
     let known = known.and_then(|prices| relaxation.row_prices(prices, |at| f64::from(counts[at])));
     let known = known.map(|prices| {
         let sum: f64 = prices.iter().sum();
@@ -233,7 +255,7 @@ pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option
     }
 }
 
-fn by_type(model: &Model, relaxation: &Relaxation, shares: &[f64]) -> Vec<Vec<f64>> {
+pub(super) fn by_type(model: &Model, relaxation: &Relaxation, shares: &[f64]) -> Vec<Vec<f64>> {
     let mut all = vec![vec![0.0; model.types.len()]; model.classes];
     for (class, all) in all.iter_mut().enumerate() {
         for pair in relaxation.pairs(class) {

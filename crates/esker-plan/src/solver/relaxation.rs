@@ -67,6 +67,16 @@ struct TypeUse {
 impl Relaxation {
     /// Fractional counts within a range. `None` if there is no plan in the range whatever the counts.
     pub(super) fn of_range(model: &Model, range: &CountRange, every_cap: bool) -> Option<Self> {
+        let allowed = |at: usize, class: usize| model.types[at].allowed[class];
+        Self::of(model, range, every_cap, &allowed)
+    }
+
+    /// The same with some pairs of a type and a class only, which are allowed.
+    pub(super) fn of_pairs(model: &Model, range: &CountRange, pairs: &dyn Fn(usize, usize) -> bool) -> Option<Self> {
+        Self::of(model, range, false, pairs)
+    }
+
+    fn of(model: &Model, range: &CountRange, every_cap: bool, pairs: &dyn Fn(usize, usize) -> bool) -> Option<Self> {
         let mut relaxation = Self::default();
         let mut uses = Vec::new();
         for (at, one) in model.types.iter().enumerate() {
@@ -94,13 +104,13 @@ impl Relaxation {
         }
         let costs = relaxation.types.iter().map(|&at| model.types[at].cost);
         relaxation.typical_cost = costs.fold(0.0, f64::max);
-        relaxation.add_pairs(model, &uses, every_cap)?;
+        relaxation.add_pairs(model, &uses, every_cap, pairs)?;
         Some(relaxation)
     }
 
     /// How full the fullest devices have to be with these counts: the cost of the only group. `None` if a class has no
     /// type of which there is a device.
-    pub(super) fn of_counts(model: &Model, counts: &[u32]) -> Option<Self> {
+    pub(super) fn of_counts(model: &Model, counts: &[u32], pairs: &dyn Fn(usize, usize) -> bool) -> Option<Self> {
         let mut relaxation = Self::default();
         let mut uses = Vec::new();
         for (at, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -109,7 +119,7 @@ impl Relaxation {
         }
         relaxation.groups.push(Group { cost: 1.0, min: 0.0, max: 1.0 });
         relaxation.typical_cost = 1.0;
-        relaxation.add_pairs(model, &uses, false)?;
+        relaxation.add_pairs(model, &uses, false, pairs)?;
         // What each class needs by itself, together, is more than enough.
         let worst = |pair: usize| relaxation.loads_of(pair).iter().fold(relaxation.cap[pair], |a, &b| a.max(b));
         let all: f64 = (0..relaxation.scale.len())
@@ -119,7 +129,13 @@ impl Relaxation {
         Some(relaxation)
     }
 
-    fn add_pairs(&mut self, model: &Model, uses: &[TypeUse], every_cap: bool) -> Option<()> {
+    fn add_pairs(
+        &mut self,
+        model: &Model,
+        uses: &[TypeUse],
+        every_cap: bool,
+        pairs: &dyn Fn(usize, usize) -> bool,
+    ) -> Option<()> {
         for (&at, one) in self.types.iter().zip(uses) {
             self.first_row.push(self.rhs.len());
             self.type_group.push(one.group);
@@ -133,7 +149,7 @@ impl Relaxation {
             let mut scale = f64::INFINITY;
             for (index, (&at, one)) in self.types.iter().zip(uses).enumerate() {
                 let device_type = &model.types[at];
-                if !device_type.allowed[class] {
+                if !pairs(at, class) {
                     continue;
                 }
                 let first_load = self.loads.len();
@@ -157,6 +173,12 @@ impl Relaxation {
         self.first_pair.push(self.pair_type.len());
         self.has_caps = self.cap.iter().any(|&cap| cap > 0.0);
         Some(())
+    }
+
+    /// What the devices of types whose count is known cost.
+    pub(super) fn known_cost(&self, model: &Model) -> f64 {
+        let known = self.types.iter().zip(self.type_group.iter().zip(&self.type_count));
+        known.filter(|(_, (group, _))| **group == NONE).map(|(&at, (_, count))| model.types[at].cost * count).sum()
     }
 
     /// The pairs of a class.

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use super::cover::{Cover, cover};
 use super::incumbent::{Best, Incumbent, Tried};
 use super::model::{CountRange, Model};
+use super::near::{can_be_near, relax_near};
 use super::relax::{Goal, Relaxed, RowPrices, relax};
 use super::worth::lower_max;
 use super::{Observer, Progress, SolverSettings};
@@ -98,6 +99,7 @@ impl<'a, 'o> Search<'a, 'o> {
                 row_prices: None,
                 // A little less, so that the gap that is printed is not above what was asked for.
                 gap: (settings.gap * (1.0 - 1e-9)).max(ROUNDING),
+                near: !any_plan && model.classes * model.types.len() > PAIRS_CAPPED && can_be_near(model),
                 cuts: Vec::new(),
             },
             open: BinaryHeap::new(),
@@ -191,6 +193,12 @@ impl<'a, 'o> Search<'a, 'o> {
         relax(self.model, range, Goal { every_cap: self.every_cap, cutoff: self.cutoff(), tolerance }, known)
     }
 
+    fn relax_near(&mut self, range: &CountRange, known: &RowPrices) -> Relaxed {
+        self.nodes += 1;
+        let tolerance = (0.1 * self.settings.gap).max(0.1 * ROUNDING);
+        relax_near(self.model, range, Goal { every_cap: false, cutoff: self.cutoff(), tolerance }, known)
+    }
+
     /// Bounds a range, tries whole counts in it, and keeps it if a cheaper plan can be there.
     fn look_at(&mut self, range: CountRange, parent: &Node) {
         if range.min == range.max {
@@ -200,7 +208,17 @@ impl<'a, 'o> Search<'a, 'o> {
             }
             return;
         }
-        let mut relaxed = self.relax(&range, Some(&parent.row_prices));
+        if self.best.cuts.iter().any(|cut| cut.bound(self.model, &range) >= self.cutoff()) {
+            self.given_up = self.given_up.min(self.cutoff());
+            self.nodes += 1;
+            return;
+        }
+        let mut relaxed = if self.best.near {
+            self.relax_near(&range, &parent.row_prices)
+        } else {
+            self.relax(&range, Some(&parent.row_prices))
+        };
+        self.best.cuts.extend(relaxed.cut.take());
         // A part of a range has no cheaper plan than the whole.
         relaxed.bound = relaxed.bound.max(parent.bound);
         if let Some(best) = &relaxed.best
@@ -268,4 +286,9 @@ impl<'a, 'o> Search<'a, 'o> {
         let last = if weight(at) > 0.0 { count(at).floor() as u32 } else { count(at).round() as u32 };
         Some((at, last.clamp(min[at], max[at] - 1)))
     }
+}
+
+fn cpu() -> f64 {
+    let s = std::fs::read_to_string("/proc/self/schedstat").unwrap();
+    s.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
 }

@@ -10,7 +10,7 @@ use super::bound::Prices;
 use super::relaxation::{Group, Relaxation};
 pub(super) use factor::Matrix;
 use newton::Newton;
-use point::Point;
+pub(super) use point::Point;
 
 /// Products at known prices, as a share of those without: nearer to the optimum, and not so near as to be stuck.
 const KNOWN_PRODUCT: f64 = 0.1;
@@ -40,6 +40,16 @@ impl<'a> Interior<'a> {
             interior.begin(&row_price, &shares, KNOWN_PRODUCT);
         }
         interior
+    }
+
+    /// Goes on from a point of this relaxation.
+    pub(super) fn resume(relaxation: &'a Relaxation, point: Point) -> Self {
+        Self { relaxation, newton: Newton::new(relaxation), point }
+    }
+
+    /// The point that was reached.
+    pub(super) fn into_point(self) -> Point {
+        self.point
     }
 
     /// Sets the point at these prices, with counts that shares from 0 to 1 need.

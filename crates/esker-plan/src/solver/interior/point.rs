@@ -4,7 +4,7 @@ use crate::solver::relaxation::{NONE, Relaxation};
 
 /// All variables of a relaxation and of its dual. The product of each variable with its slack goes to 0.
 #[derive(Clone, Default)]
-pub(super) struct Point {
+pub(in crate::solver) struct Point {
     /// Shares of pairs, and how much dearer than the cheapest each is.
     pub(super) share: Vec<f64>,
     pub(super) excess: Vec<f64>,
@@ -76,6 +76,32 @@ impl Point {
         point
     }
 
+    /// The point in a relaxation that has more pairs, without caps: those that it lacks get small shares.
+    pub(in crate::solver) fn with_pairs(self, from: &Relaxation, to: &Relaxation) -> Self {
+        let product = self.mean_product(from);
+        let pairs = to.cap.len();
+        let zeros = || vec![0.0; pairs];
+        let (share, excess) = (zeros(), zeros());
+        let mut point = Self { share, excess, cap_room: zeros(), cap_price: zeros(), ..self.clone() };
+        for class in 0..to.scale.len() {
+            // A class is scaled by what it needs at least, which pairs that are added can make less.
+            let scale = to.scale[class] / from.scale[class];
+            point.class_price[class] = self.class_price[class] / scale;
+            let mut known = from.pairs(class).peekable();
+            for pair in to.pairs(class) {
+                if let Some(old) = known.next_if(|&old| from.pair_type[old] == to.pair_type[pair]) {
+                    (point.share[pair], point.excess[pair]) = (self.share[old] * scale, self.excess[old] / scale);
+                } else {
+                    let above = to.worth(pair, &point.row_price) - point.class_price[class];
+                    let excess = above.max(0.02 * point.class_price[class].abs()).max(f64::MIN_POSITIVE);
+                    point.excess[pair] = excess;
+                    point.share[pair] = (product / excess).min(0.1 * to.scale[class]);
+                }
+            }
+        }
+        point
+    }
+
     /// Sets the price of a class so that its shares, each `product` divided by its excess, add up.
     fn place(&mut self, relaxation: &Relaxation, class: usize, product: f64) {
         let pairs = relaxation.pairs(class);
@@ -84,16 +110,23 @@ impl Point {
         }
         let least = self.excess[pairs.clone()].iter().copied().fold(f64::INFINITY, f64::min);
         let scale = relaxation.scale[class];
-        // The cheapest pair's excess is between these two; the sum falls as it grows.
-        let (mut low, mut high) = (product / scale, pairs.len() as f64 * product / scale);
-        let sum = |first: f64, excess: &[f64]| excess.iter().map(|one| product / (one - least + first)).sum::<f64>();
+        // The cheapest pair's excess is at least this. The sum falls as it grows, and ever more slowly: steps of
+        // Newton's method come nearer from below.
+        let mut first = product / scale;
         for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            if sum(middle, &self.excess[pairs.clone()]) > scale { low = middle } else { high = middle }
+            let (mut sum, mut slope) = (0.0, 0.0);
+            for excess in &self.excess[pairs.clone()] {
+                let inverse = 1.0 / (excess - least + first);
+                (sum, slope) = (sum + inverse, slope + inverse * inverse);
+            }
+            let further = (product * sum - scale) / (product * slope);
+            if further.is_nan() || further <= 1e-12 * first {
+                break;
+            }
+            first += further;
         }
-        let first = 0.5 * (low + high);
         self.class_price[class] = least - first;
-        let sum = sum(first, &self.excess[pairs.clone()]);
+        let sum: f64 = self.excess[pairs.clone()].iter().map(|one| product / (one - least + first)).sum();
         for pair in pairs {
             self.excess[pair] += first - least;
             self.share[pair] = product / self.excess[pair] * (scale / sum);
