@@ -31,6 +31,8 @@ pub(super) struct Best<'a> {
     pub(super) gap: f64,
     /// Prices of the range of all counts, where placements begin.
     pub(super) row_prices: Option<RowPrices>,
+    /// More than any counts cost: only ranges without a plan have such a bound.
+    pub(super) dearest: f64,
     /// Whether placements and relaxations may begin with the cheapest types of each class.
     pub(super) near: bool,
     /// Proofs that counts are too small, found on the way.
@@ -40,6 +42,12 @@ pub(super) struct Best<'a> {
 impl Best<'_> {
     pub(super) fn cost(&self) -> f64 {
         self.incumbent.as_ref().map_or(f64::INFINITY, |best| best.cost)
+    }
+
+    /// Plans that cost this much are of no interest.
+    pub(super) fn cutoff(&self) -> f64 {
+        let cost = self.cost();
+        if cost.is_infinite() { self.dearest } else { cost - self.gap * cost.abs() }
     }
 
     /// Keeps the counts if they are cheaper than the best ones and all classes fit into them.

@@ -6,6 +6,8 @@
 //! wrong. Whole counts are tried with all classes placed anew (`incumbent.rs`).
 
 mod bound;
+mod branching;
+mod counts;
 mod cover;
 mod incumbent;
 mod interior;

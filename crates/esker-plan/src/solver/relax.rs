@@ -146,22 +146,31 @@ pub(super) struct Cut {
     each: Vec<Option<f64>>,
     /// What all classes need.
     needed: f64,
+    /// The prices of a placement's proof: of rows by type, of caps by type and class. Empty for types that it says
+    /// nothing of.
+    pub(super) row_prices: RowPrices,
+    pub(super) cap_prices: Vec<Vec<f64>>,
 }
 
 impl Cut {
     pub(super) fn new(model: &Model, relaxation: &Relaxation, counts: &[u32], prices: Prices<'_>, needed: f64) -> Self {
-        let mut sums = vec![0.0; relaxation.types.len()];
-        for (index, sum) in sums.iter_mut().enumerate() {
-            *sum = prices.rows[relaxation.first_row[index]..relaxation.first_row[index + 1]].iter().sum();
+        let none = || vec![Vec::new(); model.types.len()];
+        let (mut row_prices, mut cap_prices, mut each) = (none(), none(), vec![None; model.types.len()]);
+        for (index, &at) in relaxation.types.iter().enumerate() {
+            let rows = &prices.rows[relaxation.first_row[index]..relaxation.first_row[index + 1]];
+            row_prices[at] = rows.iter().map(|price| price / f64::from(counts[at])).collect();
+            cap_prices[at] = if relaxation.has_caps { vec![0.0; model.classes] } else { Vec::new() };
         }
-        for (&index, price) in relaxation.pair_type.iter().zip(prices.caps) {
-            sums[index] += price;
+        for class in (0..model.classes).filter(|_| relaxation.has_caps) {
+            for pair in relaxation.pairs(class) {
+                let at = relaxation.types[relaxation.pair_type[pair]];
+                cap_prices[at][class] = prices.caps[pair] / f64::from(counts[at]);
+            }
         }
-        let mut each = vec![None; model.types.len()];
-        for (&at, sum) in relaxation.types.iter().zip(sums) {
-            each[at] = Some(sum / f64::from(counts[at]));
+        for &at in &relaxation.types {
+            each[at] = Some(row_prices[at].iter().sum::<f64>() + cap_prices[at].iter().sum::<f64>());
         }
-        Self { each, needed }
+        Self { each, needed, row_prices, cap_prices }
     }
 
     /// The cut of prices of rows at which all classes cost `needed` on those types.
@@ -170,7 +179,7 @@ impl Cut {
         for &at in types {
             each[at] = Some(row_prices[at].iter().sum());
         }
-        Self { each, needed }
+        Self { each, needed, row_prices: Vec::new(), cap_prices: Vec::new() }
     }
 
     /// No plan in the range costs less: devices that cost less than they are worth are bought, others are not.

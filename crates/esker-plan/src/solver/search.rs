@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::cover::{Cover, cover};
+use super::branching::Rises;
+use super::counts::search_counts;
+use super::cover::cover;
 use super::incumbent::{Best, Incumbent, Tried};
 use super::model::{CountRange, Model};
 use super::near::{can_be_near, relax_near};
@@ -66,13 +68,12 @@ pub(super) struct Search<'a, 'o> {
     every_cap: bool,
     observer: &'a mut Observer<'o>,
     best: Best<'a>,
+    rises: Rises,
     open: BinaryHeap<Node>,
     /// Number of ranges looked at.
     nodes: usize,
     /// The lowest bound of the ranges that were given up.
     given_up: f64,
-    /// More than any counts cost: only ranges without a plan have such a bound.
-    dearest: f64,
     stopped: bool,
 }
 
@@ -84,7 +85,6 @@ impl<'a, 'o> Search<'a, 'o> {
         any_plan: bool,
         observer: &'a mut Observer<'o>,
     ) -> Self {
-        let dearest = 2.0 * model.dearest(&range) + 1.0;
         Self {
             model,
             settings: *settings,
@@ -93,6 +93,7 @@ impl<'a, 'o> Search<'a, 'o> {
             observer,
             best: Best {
                 model,
+                dearest: 2.0 * model.dearest(&range) + 1.0,
                 range,
                 incumbent: None,
                 bound: f64::NEG_INFINITY,
@@ -102,10 +103,10 @@ impl<'a, 'o> Search<'a, 'o> {
                 near: !any_plan && model.classes * model.types.len() > PAIRS_CAPPED && can_be_near(model),
                 cuts: Vec::new(),
             },
+            rises: Rises::new(model.types.len()),
             open: BinaryHeap::new(),
             nodes: 0,
             given_up: f64::INFINITY,
-            dearest,
             stopped: false,
         }
     }
@@ -135,8 +136,7 @@ impl<'a, 'o> Search<'a, 'o> {
 
     /// Ranges whose bound is at least this are of no interest.
     fn cutoff(&self) -> f64 {
-        let cost = self.best.cost();
-        if cost.is_infinite() { self.dearest } else { cost - self.best.gap * cost.abs() }
+        self.best.cutoff()
     }
 
     /// The next range to split; `None` at the end.
@@ -156,7 +156,8 @@ impl<'a, 'o> Search<'a, 'o> {
     fn root(&mut self) {
         let range = self.best.range.clone();
         let mut relaxed = self.relax(&range, None);
-        let cover = self.cover(&range, &relaxed);
+        let prices = self.prices_of_rows(&range, &relaxed);
+        let cover = prices.as_ref().and_then(|prices| cover(self.model, &range, prices));
         if let Some(cover) = &cover {
             relaxed.bound = relaxed.bound.max(cover.bound);
         }
@@ -171,20 +172,37 @@ impl<'a, 'o> Search<'a, 'o> {
             }
         }
         self.best.descend();
+        if let Some(prices) = prices.filter(|_| self.every_cap && !self.any_plan && relaxed.bound < self.cutoff()) {
+            relaxed.bound = relaxed.bound.max(self.search_counts(&range, &prices));
+        }
         self.keep(range, relaxed);
-        self.report();
+        if !self.stopped {
+            self.report();
+        }
     }
 
-    /// The cover of a range. Prices of caps are no part of it, so that those of a relaxation without caps serve best.
-    fn cover(&mut self, range: &CountRange, relaxed: &Relaxed) -> Option<Cover> {
-        let has_prices = |prices: &RowPrices| prices.len() == self.model.types.len();
-        if !self.every_cap || !has_prices(&relaxed.row_prices) {
-            return has_prices(&relaxed.row_prices).then(|| cover(self.model, range, &relaxed.row_prices)).flatten();
+    /// A bound of the range by counts alone, and better plans.
+    fn search_counts(&mut self, range: &CountRange, prices: &RowPrices) -> f64 {
+        let Self { best, nodes, stopped, observer, settings, .. } = self;
+        search_counts(best, range, prices, &mut |best, bound| {
+            *nodes += 1;
+            let best_cost = best.incumbent.as_ref().map(|best| best.cost);
+            let progress = Progress { nodes: *nodes, best_cost, bound };
+            *stopped |= observer(&progress).is_break() || *nodes >= settings.nodes_max;
+            !*stopped
+        })
+    }
+
+    /// Prices of rows of a range. Those of caps are no part of covers and rows of counts: prices of a relaxation
+    /// without caps serve them best.
+    fn prices_of_rows(&self, range: &CountRange, relaxed: &Relaxed) -> Option<RowPrices> {
+        let complete = |prices: &RowPrices| prices.len() == self.model.types.len();
+        if !self.every_cap || !complete(&relaxed.row_prices) {
+            return complete(&relaxed.row_prices).then(|| relaxed.row_prices.clone());
         }
         let tolerance = (0.1 * self.settings.gap).max(0.1 * ROUNDING);
-        let goal = Goal { every_cap: false, cutoff: self.cutoff(), tolerance };
-        let uncapped = relax(self.model, range, goal, None);
-        has_prices(&uncapped.row_prices).then(|| cover(self.model, range, &uncapped.row_prices)).flatten()
+        let uncapped = relax(self.model, range, Goal { every_cap: false, cutoff: self.cutoff(), tolerance }, None);
+        complete(&uncapped.row_prices).then_some(uncapped.row_prices)
     }
 
     fn relax(&mut self, range: &CountRange, known: Option<&RowPrices>) -> Relaxed {
@@ -219,11 +237,18 @@ impl<'a, 'o> Search<'a, 'o> {
             self.relax(&range, Some(&parent.row_prices))
         };
         self.best.cuts.extend(relaxed.cut.take());
+        if let Some(counts) = &parent.counts {
+            let reached = relaxed.bound.min(self.cutoff());
+            self.rises.learn(counts, &range, reached - parent.bound);
+        }
         // A part of a range has no cheaper plan than the whole.
         relaxed.bound = relaxed.bound.max(parent.bound);
         if let Some(best) = &relaxed.best
             && best.cost < self.cutoff()
         {
+            if self.best.near {
+                self.best.row_prices = Some(relaxed.row_prices.clone());
+            }
             self.best.round(best);
         }
         self.keep(range, relaxed);
@@ -280,15 +305,16 @@ impl<'a, 'o> Search<'a, 'o> {
         let count = |at: usize| counts[at].clamp(f64::from(min[at]), f64::from(max[at]));
         let weight = |at: usize| {
             let apart = (count(at) - count(at).round()).abs();
-            if apart > 1e-6 { apart * self.model.types[at].cost.max(f64::MIN_POSITIVE) } else { 0.0 }
+            if self.best.near && apart > 1e-6 {
+                self.rises.score(at, count(at), self.model.types[at].cost)
+            } else if apart > 1e-6 {
+                apart * self.model.types[at].cost.max(f64::MIN_POSITIVE)
+            } else {
+                0.0
+            }
         };
         let at = choices.max_by(|&a, &b| weight(a).total_cmp(&weight(b)).then(b.cmp(&a)))?;
         let last = if weight(at) > 0.0 { count(at).floor() as u32 } else { count(at).round() as u32 };
         Some((at, last.clamp(min[at], max[at] - 1)))
     }
-}
-
-fn cpu() -> f64 {
-    let s = std::fs::read_to_string("/proc/self/schedstat").unwrap();
-    s.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
 }

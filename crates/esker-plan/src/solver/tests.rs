@@ -144,3 +144,78 @@ fn narrow_ranges_are_bounded_as_closely_as_wide_ones() {
     }
     assert!(narrowed > 10, "{narrowed}");
 }
+
+/// Relaxations with the cheapest pairs of each class, against those with all of them, and what their prices say of
+/// other ranges.
+#[test]
+fn relaxations_of_near_pairs_are_those_of_all_pairs() {
+    use super::near::{can_be_near, relax_near};
+    let mut looked_at = 0;
+    for seed in 0..4 {
+        let problem = InstanceSettings { classes: 300, types: 10, ..InstanceSettings::LARGE }.problem(seed);
+        let (model, range) = Model::new(&problem);
+        assert!(can_be_near(&model));
+        let all = Goal { every_cap: false, cutoff: f64::INFINITY, tolerance: 1e-6 };
+        let whole = relax(&model, &range, all, None);
+        let (counts, mut cuts) = (whole.best.unwrap().counts, Vec::new());
+        for at in (0..counts.len()).filter(|&at| counts[at] > 0.5) {
+            for fewer in [true, false] {
+                let mut part = range.clone();
+                if fewer {
+                    part.max[at] = counts[at].floor() as u32
+                } else {
+                    part.min[at] = counts[at].ceil() as u32
+                }
+                let expected = relax(&model, &part, all, None);
+                let cost = expected.best.unwrap().cost;
+                let goal = Goal { cutoff: 1.02 * cost, tolerance: 1e-5, ..all };
+                let near = relax_near(&model, &part, goal, &whole.row_prices);
+                assert!(near.bound <= cost * (1.0 + 1e-9), "seed {seed}, type {at}: {} above {cost}", near.bound);
+                let apart = near.best.unwrap().cost - near.bound;
+                assert!(
+                    apart <= (1e-5 * cost).max(0.11 * (goal.cutoff - near.bound)),
+                    "seed {seed}, type {at}: {apart}"
+                );
+                cuts.push(near.cut.unwrap());
+                for cut in &cuts {
+                    assert!(cut.bound(&model, &part) <= cost * (1.0 + 1e-9), "seed {seed}, type {at}");
+                }
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 20, "{looked_at}");
+}
+
+/// Placements that begin with the cheapest pairs, against those of all pairs.
+#[test]
+fn placements_of_near_pairs_are_those_of_all_pairs() {
+    use super::near::place_near;
+    use super::relax::{Effort, Fit, place};
+    let mut rng = esker_core::Rng::new(7);
+    let (mut fit, mut too_small) = (0, 0);
+    for seed in 0..4 {
+        let problem = InstanceSettings { classes: 300, types: 10, ..InstanceSettings::LARGE }.problem(seed);
+        let (model, range) = Model::new(&problem);
+        let goal = Goal { every_cap: false, cutoff: f64::INFINITY, tolerance: 1e-6 };
+        let whole = relax(&model, &range, goal, None);
+        let counts = whole.best.unwrap().counts;
+        for _ in 0..20 {
+            let near: Vec<u32> = counts.iter().map(|count| (count + rng.unit()) as u32).collect();
+            let expected = place(&model, &near, Effort::AnyThatFits, None);
+            match (place_near(&model, &near, &whole.row_prices), expected) {
+                (Fit::Fits(shares), Fit::Fits(_)) => {
+                    check(&problem, &crate::check::Plan { counts: near, shares }).unwrap();
+                    fit += 1;
+                }
+                (Fit::TooSmall(Some(cut)), Fit::TooSmall(_)) => {
+                    assert!(cut.excludes(&near));
+                    too_small += 1;
+                }
+                (Fit::Unclear, _) => {}
+                _ => panic!("seed {seed}: {near:?} both fit and do not"),
+            }
+        }
+    }
+    assert!(fit > 10 && too_small > 10, "{fit} fit, {too_small} are too small");
+}

@@ -3,6 +3,7 @@
 mod bad_input;
 mod brute_force;
 mod explanations;
+mod few_devices;
 mod highs;
 mod kim;
 mod relations;
