@@ -27,7 +27,7 @@ fn main() {
         measure(name, &problems, gap);
     }
     if std::env::var_os("ESKER_BENCH_LONG").is_some() {
-        for seed in 0..8 {
+        for seed in 0..20 {
             let problem = InstanceSettings::LARGE.problem(seed);
             measure(format!("{large}, tens of devices, 0.1 %, seed {seed}"), &[problem], 1e-3);
         }

@@ -204,9 +204,9 @@ fn add_cheap(model: &Model, usable: &[usize], costs: &Costs, near: &mut [bool]) 
         return false;
     }
     for &at in usable {
-        for class in 0..model.classes {
-            let pair = at * model.classes + class;
-            near[pair] |= costs.all[pair] <= ADDED * cheapest[class] && costs.all[pair].is_finite();
+        let of_type = at * model.classes..(at + 1) * model.classes;
+        for ((near, cost), cheapest) in near[of_type.clone()].iter_mut().zip(&costs.all[of_type]).zip(&cheapest) {
+            *near |= *cost <= ADDED * cheapest && cost.is_finite();
         }
     }
     true
