@@ -43,6 +43,8 @@ pub struct Outcome {
     pub caches: u64,
     /// Volumes that are arrays.
     pub arrays: u64,
+    /// Volumes that follow a map of ranges.
+    pub mapped: u64,
     /// Requests that were answered.
     pub answered: u64,
     /// Losses of power.
@@ -97,6 +99,7 @@ impl std::ops::AddAssign for Outcome {
         let Self {
             caches,
             arrays,
+            mapped,
             answered,
             power_losses,
             kills,
@@ -115,6 +118,7 @@ impl std::ops::AddAssign for Outcome {
         } = other;
         self.caches += caches;
         self.arrays += arrays;
+        self.mapped += mapped;
         self.answered += answered;
         self.power_losses += power_losses;
         self.kills += kills;

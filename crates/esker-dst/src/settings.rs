@@ -1,7 +1,9 @@
 //! Random settings of volumes.
 
+use std::sync::Arc;
+
 use esker_core::{Bytes, Rng};
-use esker_volume::VolumeSettings;
+use esker_volume::{PinnedRange, VolumeSettings};
 use serde_json::json;
 
 /// Picks one of several.
@@ -34,4 +36,21 @@ pub(crate) fn settings(disks: usize, rng: &mut Rng) -> VolumeSettings {
             VolumeSettings::new("hybrid", options)
         }
     }
+}
+
+/// Has every third hybrid follow a map of random ranges, which may overlap, and returns these. A generator of their own
+/// draws them, so that all else about a seed is what it is without a map.
+pub(crate) fn map(settings: &mut VolumeSettings, disks: &[Bytes], seed: u64) -> Option<Arc<[PinnedRange]>> {
+    let mut rng = Rng::derive(seed, "map of ranges");
+    if settings.kind != "hybrid" || !rng.chance(1, 3) {
+        return None;
+    }
+    settings.pin("ranges", None);
+    let all: u64 = disks.iter().map(|disk| disk.0).sum();
+    let ranges = (0..1 + rng.below(4)).map(|_| PinnedRange {
+        start: Bytes(4096 * rng.below(all / 4096)),
+        length: Bytes(4096 * (1 + rng.below(all / 4096 / 2))),
+        device: rng.below(disks.len() as u64) as u16,
+    });
+    Some(ranges.collect())
 }

@@ -23,14 +23,14 @@ const PLAN: Plan =
 fn what_was_promised_survives_losses_of_power() {
     let all = run_all(250, PLAN);
     assert!(all.answered > 100_000 && all.power_losses > 500 && all.kills > 200 && all.cut_openings > 20, "{all:?}");
-    assert!(all.caches > 15 && all.arrays > 15, "{all:?}");
+    assert!(all.caches > 15 && all.arrays > 15 && all.mapped > 15, "{all:?}");
     assert!(all.checkpoints > 500 && all.journal_records > 20_000 && all.lost == 0, "{all:?}");
 }
 
 #[test]
 fn what_was_promised_survives_failures_of_disks_too() {
     let all = run_all(250, Plan { faults: true, ..PLAN });
-    assert!(all.answered > 100_000 && all.degraded > 50 && all.lost < 100 * times(), "{all:?}");
+    assert!(all.answered > 100_000 && all.degraded > 50 && all.mapped > 15 && all.lost < 100 * times(), "{all:?}");
 }
 
 #[test]

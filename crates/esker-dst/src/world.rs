@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_core::{Bytes, Lba, Nanos, Request, Rng, Tag};
 use esker_volume::{
-    Buffer, Clock, Identity, JoiningDevice, OpenDevice, Volume, VolumeError, VolumeSettings, WhatIsThere, create,
+    BlockingBackend, Buffer, Clock, Identity, JoiningDevice, OpenDevice, PinnedRange, Volume, VolumeError,
+    VolumeSettings, WhatIsThere, create,
 };
 
 use crate::disk::{DiskFault, SECTOR, VirtualDisk};
 use crate::host::Host;
 use crate::members::{Asked, Fate};
 use crate::plan::{Cuts, Outcome, Plan, Violation};
-use crate::settings::settings;
+use crate::settings::{map, settings};
 
 /// A clock that the run sets.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,8 @@ pub(crate) struct World {
     /// Operations of disks since the last write of a checkpoint.
     since_checkpoint: u64,
     pub(crate) host: Host,
+    /// The ranges that the volume's policy pins, if it follows a map.
+    map: Option<Arc<[PinnedRange]>>,
     pub(crate) outcome: Outcome,
 }
 
@@ -77,8 +80,14 @@ impl World {
         let count = if plan.cuts == Cuts::AfterCheckpoints { 1 } else { 1 + rng.below(3) };
         let disk = |index| VirtualDisk::new(Bytes((3 << 20) + 4096 * rng.below(1024)), plan.seed ^ index);
         let disks: Vec<VirtualDisk> = (0..count).map(disk).collect();
-        let settings = settings(disks.len(), &mut rng);
-        Self::create_on(disks, &settings, rng, plan)
+        let mut settings = settings(disks.len(), &mut rng);
+        let sizes: Vec<Bytes> = disks.iter().map(BlockingBackend::capacity).collect();
+        // Devices of a map stay where they are.
+        let map = (plan.changes == 0).then(|| map(&mut settings, &sizes, plan.seed)).flatten();
+        let mut world = Self::create_on(disks, &settings, rng, plan)?;
+        world.outcome.mapped = u64::from(map.is_some());
+        world.map = map;
+        Ok(world)
     }
 
     /// Creates a volume on `disks`.
@@ -102,8 +111,20 @@ impl World {
             _ => rng.chance(1, 3).then_some(64),
         };
         let since_checkpoint = WINDOW;
-        let (clock, change, prepared) = (SetClock::default(), None, None);
-        Ok(Self { rng, clock, disks, members, change, prepared, checkpoint_waits, since_checkpoint, host, outcome })
+        let (clock, change, prepared, map) = (SetClock::default(), None, None, None);
+        Ok(Self {
+            rng,
+            clock,
+            disks,
+            members,
+            change,
+            prepared,
+            checkpoint_waits,
+            since_checkpoint,
+            host,
+            map,
+            outcome,
+        })
     }
 
     /// The disks that are opened: those that are there, and sometimes one that was removed.
@@ -143,7 +164,10 @@ impl World {
                     return Ok(None);
                 }
                 Err(error) => return Err(format!("cannot be opened: {error}")),
-                Ok(volume) => {
+                Ok(mut volume) => {
+                    if let Some(map) = &self.map {
+                        volume.follow_map(map.clone()).map_err(|error| format!("does not follow its map: {error}"))?;
+                    }
                     disks.iter().for_each(|disk| disk.cut_power_after(None));
                     let state = volume.state();
                     self.outcome.checkpoints = self.outcome.checkpoints.max(state.checkpoint);
@@ -284,6 +308,7 @@ impl World {
             checkpoint_waits: self.checkpoint_waits,
             since_checkpoint: self.since_checkpoint,
             host: self.host.clone(),
+            map: self.map.clone(),
             outcome: Outcome::default(),
         };
         copy.crash();

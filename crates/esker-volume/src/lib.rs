@@ -19,7 +19,7 @@ pub use backend::{
     IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch, WholeBlocks,
 };
 pub use clock::{Clock, SystemClock};
-pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason};
+pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason, PinnedRange};
 
 pub use driver::{RealDriver, Reply, StuckDrain};
 pub use format::{Damage, Identity, LayoutError, SuperblockError};
