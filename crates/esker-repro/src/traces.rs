@@ -47,9 +47,24 @@ pub(crate) const PRXY_0: PaperTrace = PaperTrace {
     names: &["prxy_0.csv", "prxy_0.csv.zst", "msr-prxy_0-first20k.csv", "msr-prxy_0-first20k.csv.zst"],
 };
 
+const fn msr(title: &'static str, names: &'static [&'static str]) -> PaperTrace {
+    PaperTrace { title, names }
+}
+
+/// The volumes of MSR Cambridge that Salman's table 7.1 can mean; it says which one of `usr` alone, in section 2.1.3.
+pub(crate) const MSR: [PaperTrace; 6] = [
+    msr("usr_0", &["usr_0.csv", "usr_0.csv.zst"]),
+    msr("proj_0", &["proj_0.csv", "proj_0.csv.zst"]),
+    msr("src1_0", &["src1_0.csv", "src1_0.csv.zst"]),
+    msr("src2_0", &["src2_0.csv", "src2_0.csv.zst"]),
+    msr("stg_0", &["stg_0.csv", "stg_0.csv.zst"]),
+    msr("mds_0", &["mds_0.csv", "mds_0.csv.zst"]),
+];
+
 /// Returns the files of `folder` that items may read.
 pub fn trace_files(folder: &Path) -> Vec<PathBuf> {
-    let names = [IOZONE, POSTMARK, TPCC, FINANCIAL1, PRXY_0].into_iter().flat_map(|trace| trace.names);
+    let all = [IOZONE, POSTMARK, TPCC, FINANCIAL1, PRXY_0].into_iter().chain(MSR);
+    let names = all.flat_map(|trace| trace.names);
     names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
 }
 

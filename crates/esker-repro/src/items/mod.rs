@@ -2,6 +2,7 @@
 
 mod agrawal;
 mod kim;
+mod salman;
 mod wu;
 mod xia;
 
@@ -60,6 +61,25 @@ pub static ITEMS: &[Item] = &[
     kim::regression::ITEM,
     kim::table_5_1::ITEM,
     kim::figure_5_2::ITEM,
+    salman::figure_2_3::ITEM,
+    salman::figure_2_4::ITEM,
+    salman::section_4_3::ITEM,
+    salman::table_7_1::ITEM,
+    salman::table_7_2::ITEM,
+    salman::figure_7_1::ITEM,
+    salman::figure_7_2::ITEM,
+    salman::figure_7_3::ITEM,
+    salman::figure_7_4::ITEM,
+    salman::figure_7_5::ITEM,
+    salman::figure_7_6::ITEM,
+    salman::figure_7_7::ITEM,
+    salman::figure_7_8::ITEM,
+    salman::figure_7_9::ITEM,
+    salman::figure_7_10::ITEM,
+    salman::figure_7_11::ITEM,
+    salman::figure_7_12::ITEM,
+    salman::fifty_servers::ITEM,
+    salman::section_9_3::ITEM,
     wu::figure_2::ITEM,
     wu::figure_5::ITEM,
     wu::figure_6::ITEM,

@@ -1,0 +1,43 @@
+//! What the tests of all items share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::cluster::Scale;
+use crate::{ClaimVerdict, Context, Item, ItemOutcome, ReproduceError};
+
+type Measure = fn(&Item, &Context<'_>, Scale) -> Result<ItemOutcome, ReproduceError>;
+
+/// Few requests.
+const FEW: Scale = Scale { fewer: 40, seed: 1 };
+
+/// The outcome of `measure` on few requests.
+pub(super) fn outcome(item: &Item, measure: Measure) -> ItemOutcome {
+    let cancel = AtomicBool::new(false);
+    let progress = |share: f64| assert!((0.0..=1.0).contains(&share));
+    measure(item, &Context { seed: 1, traces: None, progress: &progress, cancel: &cancel }, FEW).unwrap()
+}
+
+/// The same. Asserts that every claim belongs to the item and is one on stand-ins, and that every figure has points.
+pub(super) fn short(item: &Item, measure: Measure) -> ItemOutcome {
+    let outcome = outcome(item, measure);
+    for claim in &outcome.claims {
+        let allowed = [ClaimVerdict::StandIn, ClaimVerdict::Unreachable, ClaimVerdict::Derived, ClaimVerdict::Beside];
+        assert!(claim.item == item.name && (allowed.contains(&claim.verdict) || claim.fitted), "{claim:?}");
+        crate::items::check_claim(claim);
+    }
+    for figure in &outcome.figures {
+        let finite = |curve: &crate::Curve| curve.points.iter().all(|(x, y)| x.is_finite() && y.is_finite());
+        assert!(figure.curves.iter().all(|curve| !curve.points.is_empty() && finite(curve)), "{}", figure.title);
+    }
+    outcome
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let cancel = AtomicBool::new(false);
+    cancel.store(true, Ordering::Relaxed);
+    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel };
+    // A scale and a seed of its own, so that no other test has left its results.
+    let stopped = (super::figure_2_4::ITEM.run)(&super::figure_2_4::ITEM, &context);
+    assert!(matches!(stopped, Err(ReproduceError::Cancelled)));
+}
