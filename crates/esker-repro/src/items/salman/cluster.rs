@@ -26,7 +26,7 @@ pub(super) const EPOCHS: u64 = 68;
 /// Blocks of each of a drive's two packages: 16 MiB with 15 % of spare space.
 const BLOCKS: u32 = 37;
 /// In an epoch, the data divided by this may be copied.
-const COPIED: f64 = 20.0;
+const COPIED_PART: u32 = 20;
 /// Objects for each server: 53 % of the 64 that fit.
 const OBJECTS: u64 = 34;
 
@@ -43,6 +43,8 @@ pub(super) struct Case {
     pub(super) replicas: u32,
     /// Blocks of each of a drive's two packages.
     pub(super) blocks: u32,
+    /// In an epoch, the data divided by this may be copied.
+    pub(super) copied_part: u32,
     /// Servers that fail, each at the end of an epoch.
     pub(super) failures: Vec<(u32, u64)>,
     /// Epochs after which the run ends.
@@ -81,6 +83,7 @@ impl Case {
             objects_per_slice: 1,
             replicas: 1,
             blocks: BLOCKS,
+            copied_part: COPIED_PART,
             failures: Vec::new(),
             until: EPOCHS,
             scale,
@@ -122,7 +125,7 @@ impl Case {
         // A migration has half an epoch for its copies. Off-loading first waits for writes, and copies what is left in
         // the last tenth.
         let (copies_after, share) = if self.balancer.contains("edm") { (50, 0.5) } else { (90, 0.1) };
-        let rate = capacity as f64 / COPIED / (epoch as f64 * share / 1e9);
+        let rate = capacity as f64 / f64::from(self.copied_part) / (epoch as f64 * share / 1e9);
         let Self { servers, replicas, objects_per_slice, blocks, balancer, .. } = self;
         // The default of 4096 for fifty servers, and as many for each of others.
         let partitions = 4096 * servers / SERVERS;
@@ -209,6 +212,11 @@ impl Found {
 
     pub(super) fn all_erases(&self) -> f64 {
         self.erases.iter().sum()
+    }
+
+    /// Objects moved by writes of the host or copied.
+    pub(super) fn moved(&self) -> f64 {
+        (self.report.objects_moved_by_requests + self.report.objects_copied) as f64
     }
 
     /// Standard deviation of the pages written to the servers.

@@ -1,6 +1,6 @@
 //! Salman 2017, figure 7.11: objects moved, and the map.
 
-use super::cluster::Scale;
+use super::cluster::{Found, Scale};
 use super::loads::PART;
 use super::six::{ALL, EDM, EWO, Quantity, Six, name};
 use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
@@ -20,7 +20,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError
 
 fn measure(item: &Item, context: &Context<'_>, scale: Scale) -> Result<ItemOutcome, ReproduceError> {
     let mut six = Six::run(item, context, scale)?;
-    let of: Quantity = |found| (found.report.objects_moved_by_requests + found.report.objects_copied) as f64;
+    let of: Quantity = Found::moved;
     let reason = "\"EDM had a much larger number of moved objects than EWO\"";
     six.orders(&ALL, &[EDM, EWO], "objects moved", of, reason);
     for row in ALL {

@@ -41,3 +41,22 @@ fn a_run_can_be_stopped() {
     let stopped = (super::figure_2_4::ITEM.run)(&super::figure_2_4::ITEM, &context);
     assert!(matches!(stopped, Err(ReproduceError::Cancelled)));
 }
+
+/// Prints the claims of the items whose names contain `ESKER_ITEM`, with their reasons.
+#[test]
+#[ignore = "for the documentation: minutes"]
+#[expect(clippy::print_stdout, reason = "it prints a table")]
+fn the_tables_of_the_documentation() {
+    let wanted = std::env::var("ESKER_ITEM").unwrap_or_default();
+    let cancel = AtomicBool::new(false);
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let items = crate::ITEMS.iter().filter(|item| item.name.starts_with("salman/") && item.name.contains(&wanted));
+    for item in items {
+        for claim in (item.run)(item, &context).unwrap().claims {
+            let number = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.3}"));
+            let (published, measured) = (number(claim.published), number(claim.measured));
+            println!("{} | {} | {published} | {measured} | {}", item.name, claim.claim, claim.verdict_in_words());
+            println!("    {}", claim.reason);
+        }
+    }
+}
