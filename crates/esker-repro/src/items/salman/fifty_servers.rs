@@ -82,7 +82,8 @@ impl All {
 
 fn measure(item: &Item, context: &Context<'_>, scale: Scale, seeds: u64) -> Result<ItemOutcome, ReproduceError> {
     let (edm, ewo) = (schemes::edm_settings(), schemes::ewo_settings());
-    let all_runs = SIX.len() * SCHEMES.len() * seeds as usize + edm.len() + ewo.len() + 2 + SIX.len() * SCHEMES.len();
+    let all_runs =
+        SIX.len() * SCHEMES.len() * seeds as usize + edm.len() + ewo.len() + 2 + 2 * SIX.len() * SCHEMES.len();
     let mut runs = Runs::new(item, context, all_runs);
     let mut outcome = ItemOutcome::default();
     for (scheme, settings) in [(SCHEMES[1], &edm), (SCHEMES[2], &ewo)] {
@@ -103,6 +104,7 @@ fn measure(item: &Item, context: &Context<'_>, scale: Scale, seeds: u64) -> Resu
     outcome.claims.push(map(item, &all));
     outcome.claims.extend(causes(item, &all));
     outcome.claims.extend(whole_objects(item, &mut runs, scale)?);
+    outcome.claims.extend(without_limit(item, &mut runs, scale)?);
     outcome.figures.push(figure_of_spread(&all));
     Ok(outcome)
 }
@@ -201,6 +203,29 @@ fn whole_objects(item: &Item, runs: &mut Runs<'_>, scale: Scale) -> Result<Vec<C
     Ok(claims)
 }
 
+/// Beside an EDM-like that moves all that it wants in one round; one seed.
+fn without_limit(item: &Item, runs: &mut Runs<'_>, scale: Scale) -> Result<Vec<Claim>, ReproduceError> {
+    let mut claims = Vec::new();
+    for place in SIX {
+        let mut found = Vec::new();
+        for balancer in [schemes::BASELINE, schemes::EDM_WITHOUT_LIMIT, schemes::EWO] {
+            found.push(runs.run(&Case::of(place, balancer, scale))?);
+        }
+        let [edm, ewo] = [1, 2].map(|scheme| found[scheme].all_pages() - found[0].all_pages());
+        let ratios = [
+            ("sd of erases", found[2].erases_sd() / found[1].erases_sd()),
+            ("extra pages", ewo / edm),
+            ("mean response", found[2].response_ms / found[1].response_ms),
+        ];
+        let reason = format!("held: {}; one seed; {STAND_IN}", schemes::EDM_WITHOUT_LIMIT);
+        claims.extend(ratios.map(|(what, ratio)| {
+            let claim = format!("{}: {what}, EWO over EDM-like without a limit of its rounds", TABLE[place].name);
+            Claim::beside(item.name, &claim, ratio, &reason)
+        }));
+    }
+    Ok(claims)
+}
+
 fn map(item: &Item, all: &All) -> Claim {
     let bytes = |row: usize| all.spread(row, |seed| seed[2].report.map_bytes as f64);
     let most =
@@ -264,7 +289,7 @@ mod tests {
     #[test]
     fn every_claim_and_figure_is_there() {
         let found = outcome(&ITEM, |item, context, scale| measure(item, context, scale, 2));
-        assert_eq!((found.claims.len(), found.figures.len()), (48, 3));
+        assert_eq!((found.claims.len(), found.figures.len()), (66, 3));
         for claim in &found.claims {
             assert!(claim.item == ITEM.name, "{claim:?}");
             crate::items::check_claim(claim);

@@ -238,6 +238,22 @@ mod tests {
     }
 
     #[test]
+    fn a_real_trace_takes_the_place_of_its_stand_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "128166372003061629,usr,0,Write,4096,8192,413\n128166372016382155,usr,0,Read,262144,4096,703\n";
+        std::fs::write(folder.path().join("usr_0.csv"), lines).unwrap();
+        let cancel = std::sync::atomic::AtomicBool::new(false);
+        let traces = Some(folder.path().to_path_buf());
+        let context = Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel };
+        let item = &super::super::figure_7_1::ITEM;
+        let scale = Scale { fewer: 1000, seed: 1 };
+        let all = of_column(item, &context, USR, 1700, scale).unwrap();
+        assert_eq!(all, [Access::write(4096, 8192), Access::read(OBJECT, 4096)]);
+        assert!(stand_in(&context).starts_with("a fortieth of usr_0; of other loads made-up"));
+        assert_eq!(of_column(item, &context, HPC - 1, 1700, scale).unwrap().len(), 32);
+    }
+
+    #[test]
     fn the_rate_keeps_flash_busy_for_the_stated_share() {
         let all = vec![Access::write(0, 4 * PAGE); 20_000];
         let records = timed(&all, 1);

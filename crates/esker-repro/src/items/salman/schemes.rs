@@ -22,6 +22,8 @@ pub(super) const SEED_OF_SEARCH: u64 = 1000;
 pub(super) const BASELINE: &str = "\"none\"";
 /// The best of [`edm_settings`].
 pub(super) const EDM: &str = "{ kind = \"edm-like\", lambda = \"2%\", horizon_epochs = 8, moves = 5 }";
+/// The best EDM-like whose rounds have no limit, by the search before this one.
+pub(super) const EDM_WITHOUT_LIMIT: &str = "{ kind = \"edm-like\", lambda = \"20%\", horizon_epochs = 68 }";
 /// The best of [`ewo_settings`].
 pub(super) const EWO: &str = "{ kind = \"ewo\", rho_c = \"200%\", sigma_c = 10, horizon_epochs = 4, steps = 2 }";
 /// The schemes, in the order of the thesis's figures.
