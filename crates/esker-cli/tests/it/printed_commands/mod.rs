@@ -26,7 +26,6 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("wu/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("wu/figure-18", "agrawal/traces", "seconds; each item is tested in its crate"),
     ("wu/ch4", "agrawal/traces", "minutes, and figures of this machine; each item is tested in its crate"),
-    ("reproduce salman", "reproduce agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/ch2 xia/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/ch4", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/ch5", "agrawal/traces", "minutes; each item is tested in its crate"),

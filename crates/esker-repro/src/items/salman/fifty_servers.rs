@@ -239,11 +239,16 @@ fn map(item: &Item, all: &All) -> Claim {
     Claim::within(item.name, claim, 50_000.0, most.median() * PART, 0.5, &reason)
 }
 
+/// What is in a table of parameters after its kind.
+fn parameters(setting: &str) -> &str {
+    setting.split_once(", ").map_or(setting, |(_, rest)| rest.trim_end_matches(" }"))
+}
+
 fn figure_of_search(scheme: &str, settings: &[String], scores: &[f64]) -> Figure {
     Figure {
         title: format!("The search of {scheme}: scores under {}", TABLE[SEARCHED].name),
         note: "Standard deviation of erases and erases beyond the baseline's of a mean server; less is better.".into(),
-        x: Axis::categories("parameters", settings.iter().map(String::as_str)),
+        x: Axis::categories("parameters", settings.iter().map(|one| parameters(one))),
         y: Axis::linear("erases of a server"),
         curves: vec![Curve::measured_bars(scheme, scores.iter().copied())],
     }
@@ -281,6 +286,11 @@ mod tests {
         let (edm, ewo) = (schemes::edm_settings(), schemes::ewo_settings());
         assert_eq!(edm.len(), ewo.len());
         assert!(edm.iter().any(|one| one == SCHEMES[1].1) && ewo.iter().any(|one| one == SCHEMES[2].1));
+    }
+
+    #[test]
+    fn labels_are_the_parameters_alone() {
+        assert_eq!(parameters(SCHEMES[1].1), "lambda = \"2%\", horizon_epochs = 8, moves = 5");
     }
 
     #[test]
