@@ -210,12 +210,46 @@ fn a_volume_follows_the_plan_and_the_page_is_drawn_from_its_folder() {
     let refused = esker_in(path, &["report", "plan/plan.json", "-o", "fourth.html", "--csv", "tables"]);
     assert!(refused.code == 2 && refused.stderr.contains("is a plan of `esker plan`"), "{}", refused.stderr);
 
-    let readme = page("plan/README.txt");
+    let plan = path.join("plan");
+    let names = create_volume(&plan);
+    esker_ok(&plan, &["volume", "replay", "volume.volume", "../small.csv", "--depth", "8", "--overwrite", "-q"]);
+    let devices = devices_of_extents(&plan, &names);
+    assert!(devices.len() > 50, "{devices:?}");
+}
+
+/// A served volume over the mix of devices of a plan puts what clients write where the plan says.
+#[test]
+fn a_served_volume_follows_the_plan_on_all_its_devices() {
+    let folder = folder_with_trace(3_000);
+    let path = folder.path();
+    // Beside what is hot, a region is written once, from end to end.
+    let mut text = std::fs::read_to_string(path.join("small.csv")).unwrap();
+    let first: u64 = text.split(',').next().unwrap().parse().unwrap();
+    for number in 0..400 {
+        let (at, offset) = (first + number * 150_000, (1 << 33) + (128 << 20) + (number << 20));
+        text += &format!("{at},host,0,Write,{offset},1048576,50000\n");
+    }
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    std::fs::write(path.join("small.csv"), lines.join("\n") + "\n").unwrap();
+    planned(path, &["-o", "plan"]);
+    let plan = path.join("plan");
+    let names = create_volume(&plan);
+    let replay = "volume replay \"$uri\" ../small.csv --depth 8 --overwrite -q";
+    let client = format!("'{}' {replay}", env!("CARGO_BIN_EXE_esker"));
+    esker_ok(&plan, &["volume", "serve", "volume.volume", "-q", "--run", &client]);
+    let devices = devices_of_extents(&plan, &names);
+    let used: std::collections::BTreeSet<&String> = devices.iter().collect();
+    assert!(devices.len() > 400 && used.len() >= 2, "{} extents on {used:?}", devices.len());
+}
+
+/// Makes the volume of a plan's folder by the command there, on files in place of disks. Returns their names.
+fn create_volume(plan: &std::path::Path) -> Vec<String> {
+    let readme = std::fs::read_to_string(plan.join("README.txt")).unwrap();
     let line = readme.lines().find(|line| line.contains("esker volume create")).unwrap();
-    let words: Vec<String> = line.split_whitespace().skip(1).map(str::to_string).collect();
+    let words = line.split_whitespace().skip(1).map(str::to_string);
     let mut names = Vec::new();
     let words: Vec<String> = words
-        .into_iter()
         .map(|word| match word.split_once("=/dev/") {
             Some((name, _)) => {
                 names.push(name.to_string());
@@ -224,13 +258,14 @@ fn a_volume_follows_the_plan_and_the_page_is_drawn_from_its_folder() {
             None => word,
         })
         .collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let plan = path.join("plan");
-    esker_ok(&plan, &words);
-    let replay = ["volume", "replay", "volume.volume", "../small.csv", "--depth", "8", "--overwrite", "-q"];
-    esker_ok(&plan, &replay);
-    let dumped = esker_ok(&plan, &["volume", "dump", "volume.volume", "--only", "map,journal"]).stdout;
-    let map = page("plan/volume.map");
+    esker_ok(plan, &words.iter().map(String::as_str).collect::<Vec<&str>>());
+    names
+}
+
+/// The devices of all extents that a plan's volume has, each of which has to be that of its map.
+fn devices_of_extents(plan: &std::path::Path, names: &[String]) -> Vec<String> {
+    let dumped = esker_ok(plan, &["volume", "dump", "volume.volume", "--only", "map,journal"]).stdout;
+    let map = std::fs::read_to_string(plan.join("volume.map")).unwrap();
     let belongs = |extent: u64| {
         let holds = |line: &&str| {
             let fields: Vec<&str> = line.split(',').collect();
@@ -240,14 +275,14 @@ fn a_volume_follows_the_plan_and_the_page_is_drawn_from_its_folder() {
         let mut lines = map.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
         lines.find(holds).map(|line| line.rsplit(',').next().unwrap().to_string())
     };
-    let mut found = 0;
+    let mut devices = Vec::new();
     for line in dumped.lines().filter(|line| line.contains(" got extent ")) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let at = words.iter().position(|word| *word == "got").unwrap();
         let (extent, device): (u64, usize) =
             (words[at - 1].parse().unwrap(), words[at + 5].trim_end_matches(';').parse().unwrap());
         assert_eq!(belongs(extent), Some(names[device].clone()), "{line}");
-        found += 1;
+        devices.push(names[device].clone());
     }
-    assert!(found > 50, "{dumped}");
+    devices
 }
