@@ -160,7 +160,7 @@ impl PlanSection<'_> {
         let bytes = plan.classes.iter().map(|class| class.bytes).sum::<f64>().max(1.0);
         let of = |devices: usize, share: &dyn Fn(&PlacedClass) -> f64| -> f64 {
             let placed = plan.classes.iter().flat_map(|class| class.placed.iter().map(move |placed| (class, placed)));
-            let here = placed.filter(|(_, placed)| placed.devices == devices);
+            let here = placed.filter(|(_, placed)| placed.device == devices);
             here.map(|(class, placed)| placed.share * share(class)).sum()
         };
         let parts = plan.devices.iter().enumerate().map(|(number, one)| {
@@ -206,10 +206,10 @@ fn bar(plan: &MixPlan, class: &PlacedClass, length: f64, value: String) -> Bar {
     let mut segments = Vec::new();
     for placed in class.placed.iter().filter(|_| length > 0.0) {
         let width = (placed.share * length).max(WIDTH_MIN).min(100.0 - begin);
-        let tip = format!("{}: {} of {}", plan.devices[placed.devices].title, words::percent(placed.share), class.name);
+        let tip = format!("{}: {} of {}", plan.devices[placed.device].title, words::percent(placed.share), class.name);
         // Two decimals are a thirtieth of a pixel, and keep the page small.
         let round = |value: f64| (value * 100.0).round() / 100.0;
-        segments.push(Segment { begin: round(begin), width: round(width), devices: placed.devices, tip });
+        segments.push(Segment { begin: round(begin), width: round(width), devices: placed.device, tip });
         begin += width;
     }
     Bar { label: class.name.clone(), segments, value }
@@ -248,7 +248,7 @@ mod tests {
             bytes_per_s: 1,
             written_bytes_per_day: 0.0,
             may_be_slow: false,
-            placed: placed.map(|(devices, &share)| PlacedShare { devices, share }).collect(),
+            placed: placed.map(|(device, &share)| PlacedShare { device, share }).collect(),
         }
     }
 

@@ -57,6 +57,7 @@ pub(crate) fn plan(devices: Vec<PlannedDevices>, classes: Vec<PlacedClass>) -> M
         bound: 99.0,
         gap: 0.01,
         constraints: Vec::new(),
+        runners_up: Vec::new(),
         others: Vec::new(),
         beside: Vec::new(),
         break_even: Vec::new(),

@@ -86,7 +86,9 @@ pub struct MixPlan {
     pub gap: f64,
     /// The constraints of the devices in the plan, and what each costs.
     pub constraints: Vec<PlanConstraint>,
-    /// The next best plans, each without one of the types of better ones, and plans of other sorts: not simulated.
+    /// The next best plans, each without one of the types of better ones: not simulated.
+    pub runners_up: Vec<OtherPlan>,
+    /// The best plans of other sorts: not simulated.
     pub others: Vec<OtherPlan>,
     /// The cheapest designs of the kinds that were asked for, found and judged by simulation, as in a study.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -163,7 +165,7 @@ pub struct PlacedClass {
 #[serde(deny_unknown_fields)]
 pub struct PlacedShare {
     /// Place in the list of devices.
-    pub devices: usize,
+    pub device: usize,
     /// From 0 to 1.
     pub share: f64,
 }

@@ -75,8 +75,8 @@ impl Planner<'_> {
         Ok(costs.into_iter().zip(&concerned.checked.uses).map(of).collect())
     }
 
-    /// Runners-up, and the best plans of other sorts.
-    pub(super) fn others(&self, solved: &Solved) -> Result<Vec<OtherPlan>, StudyError> {
+    /// The next best plans.
+    pub(super) fn runners_up(&self, solved: &Solved) -> Result<Vec<OtherPlan>, StudyError> {
         let found = runners_up(&solved.problem, &solved.solution, RUNNERS_UP, &SETTINGS, &mut observer(self.hooks));
         self.hooks.check()?;
         let runner_up = |solution: &Solution| OtherPlan {
@@ -84,14 +84,19 @@ impl Planner<'_> {
             title: self.title(&solution.plan.counts),
             cost: Some(solution.cost),
         };
-        let mut others: Vec<OtherPlan> = found.map_err(fault)?.iter().map(runner_up).collect();
+        Ok(found.map_err(fault)?.iter().map(runner_up).collect())
+    }
+
+    /// The best plans of other sorts.
+    pub(super) fn others(&self, solved: &Solved) -> Result<Vec<OtherPlan>, StudyError> {
         let all = 0..self.model.types.len();
         let flash: Vec<usize> = all.clone().filter(|&at| self.model.types[at].is_flash()).collect();
         let disks: Vec<usize> = all.filter(|&at| !self.model.types[at].is_flash()).collect();
-        others.push(self.only("only flash", &solved.problem, &[flash])?);
-        others.push(self.only("only disks", &solved.problem, &[disks])?);
-        others.push(self.only("one product", &solved.problem, &self.products())?);
-        Ok(others)
+        Ok(vec![
+            self.only("only flash", &solved.problem, &[flash])?,
+            self.only("only disks", &solved.problem, &[disks])?,
+            self.only("one product", &solved.problem, &self.products())?,
+        ])
     }
 
     /// The types of each product.

@@ -28,6 +28,7 @@ pub(super) fn mix_plan(
         bound: solution.bound,
         gap: solution.gap(),
         constraints: planner.constraints(solved)?,
+        runners_up: planner.runners_up(solved)?,
         others: planner.others(solved)?,
         beside: Vec::new(),
         break_even: planner.break_even(solved)?,
@@ -111,7 +112,7 @@ fn classes(
             bytes_per_s: peak.bytes,
             written_bytes_per_day: total.written_bytes as f64 * model.days_of_trace,
             may_be_slow: slow.get(number).copied().unwrap_or(true),
-            placed: placed.map(|(devices, &at)| PlacedShare { devices, share: shares[at] }).collect(),
+            placed: placed.map(|(device, &at)| PlacedShare { device, share: shares[at] }).collect(),
         }
     };
     planner.names.iter().enumerate().map(of_class).filter(|class| class.bytes > 0.0).collect()

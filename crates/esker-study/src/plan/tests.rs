@@ -53,7 +53,7 @@ fn a_plan_keeps_its_budgets_and_is_no_dearer_than_the_best_of_a_study() {
     for class in &mix.classes {
         let whole: f64 = class.placed.iter().map(|placed| placed.share).sum();
         assert!((whole - 1.0).abs() < 1e-6, "{class:?}");
-        let on = |kind: &str| class.placed.iter().any(|placed| mix.devices[placed.devices].kind == kind);
+        let on = |kind: &str| class.placed.iter().any(|placed| mix.devices[placed.device].kind == kind);
         assert!(!class.name.starts_with("hot") || (on("ssd") && !on("hdd")), "{class:?}");
     }
     assert!(mix.bound <= mix.cost && mix.gap < 0.05, "{} {}", mix.bound, mix.cost);
@@ -99,7 +99,7 @@ fn devices_in_use_are_part_of_the_plan() {
         class
             .placed
             .iter()
-            .filter(|placed| found.devices[placed.devices].kind == "ssd")
+            .filter(|placed| found.devices[placed.device].kind == "ssd")
             .map(|one| one.share)
             .sum::<f64>()
     };

@@ -127,7 +127,7 @@ fn classes(plan: &MixPlan) -> String {
 
 fn on(class: &PlacedClass, plan: &MixPlan) -> String {
     let place = |placed: &esker_results::study::plan::PlacedShare| {
-        let title = &plan.devices[placed.devices].title;
+        let title = &plan.devices[placed.device].title;
         if placed.share > 0.9995 { title.clone() } else { format!("{} {title}", words::percent(placed.share)) }
     };
     class.placed.iter().map(place).collect::<Vec<_>>().join(", ")
@@ -165,7 +165,7 @@ fn others(plan: &MixPlan, currency: &str) -> String {
         Some(cost) => format!("  {}: {} {currency}, {}\n", one.sort, words::money(cost), one.title),
         None => format!("  {}: none was found\n", one.sort),
     };
-    text.extend(plan.others.iter().map(line));
+    text.extend(plan.runners_up.iter().chain(&plan.others).map(line));
     if !plan.beside.is_empty() {
         text += "Designs of a study, simulated:\n";
         text.extend(plan.beside.iter().map(line));
