@@ -16,7 +16,7 @@ const STEPS_MAX: usize = 60;
 const NEAR: f64 = 1.15;
 /// Pairs that are added cost at most this times the cheapest, once there is one that costs less than the cheapest.
 const ADDED: f64 = 1.05;
-/// Of each type at least the classes are looked at that fill so many devices.
+/// Of each type, at least enough classes are looked at to fill this number of devices.
 const DEVICES: f64 = 1.0;
 /// The range will be split once the cost found is nearer to the bound than this share of the way to the cutoff.
 const OPEN: f64 = 0.1;

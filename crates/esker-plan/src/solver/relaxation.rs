@@ -71,7 +71,7 @@ impl Relaxation {
         Self::of(model, range, every_cap, &allowed)
     }
 
-    /// The same with some pairs of a type and a class only, which are allowed.
+    /// The relaxation with those pairs of a type and a class alone for which `pairs` is true; all of them are allowed.
     pub(super) fn of_pairs(model: &Model, range: &CountRange, pairs: &dyn Fn(usize, usize) -> bool) -> Option<Self> {
         Self::of(model, range, false, pairs)
     }

@@ -121,7 +121,7 @@ impl Rows {
     }
 
     /// Prices of the types that a proof says nothing of, such that classes worth `devices` of them are cheapest there:
-    /// what so many devices of a type are worth is then what they save.
+    /// that number of devices of a type is then worth what it saves.
     fn lift(&self, model: &Model, counts: &[u32], cut: &Cut, devices: f64) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
         let (mut prices, mut caps) = (cut.row_prices.clone(), cut.cap_prices.clone());
         let silent = |at: usize| self.usable[at] && counts[at] == 0;

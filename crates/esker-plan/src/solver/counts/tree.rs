@@ -52,7 +52,7 @@ pub(in crate::solver) enum Reached {
     Cutoff,
     /// The cheapest whole counts that keep all rows.
     Counts(Vec<u32>),
-    /// So many programmes have been solved.
+    /// The limit on programmes was reached.
     End,
 }
 

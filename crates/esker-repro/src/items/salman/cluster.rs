@@ -57,7 +57,7 @@ pub(super) struct Case {
 pub(super) enum Requests {
     /// A place in [`TABLE`].
     Of(usize),
-    /// The same, each as large as an object, and so many fewer.
+    /// A place in [`TABLE`]: its bytes in requests as large as an object, of which there are fewer.
     Whole(usize),
     /// A place in [`CORES`].
     Ycsb(usize),
@@ -90,7 +90,7 @@ impl Case {
         }
     }
 
-    /// The same load on more servers, each as full as before.
+    /// The case on another number of servers, each as full as before.
     pub(super) fn on_servers(self, servers: u32) -> Self {
         Self { servers, objects: OBJECTS * u64::from(servers), ..self }
     }

@@ -186,7 +186,7 @@ fn causes(item: &Item, all: &All) -> Vec<Claim> {
     claims
 }
 
-/// The same with writes of whole objects, which move them for nothing; one seed.
+/// EDM-like and EWO under writes of whole objects, which move an object for nothing; one seed.
 fn whole_objects(item: &Item, runs: &mut Runs<'_>, scale: Scale) -> Result<Vec<Claim>, ReproduceError> {
     let mut claims = Vec::new();
     for place in SIX {

@@ -1,9 +1,10 @@
 //! Salman 2017, figure 7.10: mean response over time.
 
 use super::cluster::{Case, EPOCHS, Runs, Scale, mean};
-use super::loads::{USR, stand_in};
+use super::hours;
+use super::loads::USR;
 use super::schemes::SCHEMES;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -51,19 +52,8 @@ fn measure(item: &Item, context: &Context<'_>, scale: Scale) -> Result<ItemOutco
         &values,
         reason,
     ));
-    let curve = |scheme: usize| {
-        Curve::measured(SCHEMES[scheme].0, (1..=EPOCHS).map(|hour| hour as f64).zip(all[scheme].iter().copied()))
-    };
-    let figure = Figure {
-        title: "Figure 7.10: mean response over the hours of usr".into(),
-        note: "An hour is an epoch, a 68th of the run.".into(),
-        x: Axis::linear("hours"),
-        y: Axis::linear("ms"),
-        curves: (0..SCHEMES.len()).map(curve).collect(),
-    };
-    let stand_in = stand_in(context);
-    let claims = claims.into_iter().map(|claim| claim.on_stand_in(&stand_in)).collect();
-    Ok(ItemOutcome { claims, figures: vec![figure] })
+    let texts = ["Figure 7.10: mean response over the hours of usr", "An hour is an epoch, a 68th of the run.", "ms"];
+    Ok(hours::outcome(context, claims, texts, 1..=EPOCHS, &all))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Salman 2017, figure 7.4: the standard deviation of writes over time.
 
 use super::cluster::{Case, EPOCHS, Runs, Scale};
-use super::loads::{USR, stand_in};
+use super::hours;
+use super::loads::USR;
 use super::schemes::SCHEMES;
-use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
+use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -42,22 +43,12 @@ fn measure(item: &Item, context: &Context<'_>, scale: Scale) -> Result<ItemOutco
             claims.push(Claim::descending(item.name, &claim, &values, reason));
         }
     }
-    let curve = |scheme: usize| {
-        Curve::measured(
-            SCHEMES[scheme].0,
-            QUARTERS.map(|hours| hours as f64).into_iter().zip(all[scheme].iter().copied()),
-        )
-    };
-    let figure = Figure {
-        title: "Figure 7.4: standard deviation of pages written over the hours of usr".into(),
-        note: "Each point is a run that ends there. An hour is an epoch, a 68th of the whole run.".into(),
-        x: Axis::linear("hours"),
-        y: Axis::linear("pages"),
-        curves: (0..SCHEMES.len()).map(curve).collect(),
-    };
-    let stand_in = stand_in(context);
-    let claims = claims.into_iter().map(|claim| claim.on_stand_in(&stand_in)).collect();
-    Ok(ItemOutcome { claims, figures: vec![figure] })
+    let texts = [
+        "Figure 7.4: standard deviation of pages written over the hours of usr",
+        "Each point is a run that ends there. An hour is an epoch, a 68th of the whole run.",
+        "pages",
+    ];
+    Ok(hours::outcome(context, claims, texts, QUARTERS.into_iter(), &all))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub(super) mod figure_7_6;
 pub(super) mod figure_7_7;
 pub(super) mod figure_7_8;
 pub(super) mod figure_7_9;
+mod hours;
 mod ior;
 mod loads;
 mod schemes;

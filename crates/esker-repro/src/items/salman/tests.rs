@@ -17,7 +17,7 @@ pub(super) fn outcome(item: &Item, measure: Measure) -> ItemOutcome {
     measure(item, &Context { seed: 1, traces: None, progress: &progress, cancel: &cancel }, FEW).unwrap()
 }
 
-/// The same. Asserts that every claim belongs to the item and is one on stand-ins, and that every figure has points.
+/// Runs an item in short. Asserts that its claims are its own and on stand-ins, and that every figure has points.
 pub(super) fn short(item: &Item, measure: Measure) -> ItemOutcome {
     let outcome = outcome(item, measure);
     for claim in &outcome.claims {
