@@ -20,7 +20,7 @@ ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nand -p eske
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-tier --lib
 # Twenty times as many small plans against all counts, and plans against HiGHS where its wheel for Python is at hand.
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-plan
-cargo test --locked --quiet -p esker-plan --test plan -- --ignored --nocapture highs::
+cargo test --locked --quiet -p esker-plan --test it -- --ignored --nocapture highs::
 # Ten thousand seeds of whole volumes that lose power.
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-dst
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --test it kill

@@ -52,7 +52,8 @@ pub(super) fn bound(relaxation: &Relaxation, prices: Prices<'_>) -> f64 {
             pay(group, -each * price);
         }
     }
-    let terms = relaxation.cap.len() + relaxation.rhs.len() + relaxation.totals.len() + 8;
+    let pairs = relaxation.cap.len() + relaxation.settled.len();
+    let terms = pairs + relaxation.rhs.len() + relaxation.totals.len() + 8;
     for ((group, unpriced), magnitude) in relaxation.groups.iter().zip(unpriced).zip(unpriced_magnitude) {
         let count = if unpriced > 0.0 { group.min } else { group.max };
         add(unpriced * count);

@@ -4,6 +4,9 @@ use super::model::{CountRange, Model};
 use super::near::place_near;
 use super::relax::{Cut, Effort, Fit, FractionalPlan, RowPrices, place};
 
+/// Where placements take long: how many counts next to the best ones are tried.
+const TRIED_NEAR: usize = 20;
+
 /// Counts into which all classes fit.
 pub(super) struct Incumbent {
     pub(super) cost: f64,
@@ -118,7 +121,10 @@ impl Best<'_> {
             if best.cost - self.bound <= self.gap * best.cost {
                 return;
             }
-            let moves = self.moves(&best.counts.clone());
+            let mut moves = self.moves(&best.counts.clone());
+            if self.near {
+                moves.truncate(TRIED_NEAR);
+            }
             if !moves.iter().any(|counts| self.consider(counts) == Tried::Better) {
                 return;
             }

@@ -2,7 +2,8 @@
 //!
 //! Most of a relaxation's work is for pairs of a class and a type that are in no plan. Here steps are taken with pairs
 //! that are nearly the cheapest of their class, and with those for which devices that nobody needs would be bought
-//! first. The bound is of all pairs; those that become cheap on the way are added to the point as it is.
+//! first. Classes that cost next to nothing, all of them together, begin on one type each. The bound is of all pairs;
+//! those that become cheap on the way are added to the point as it is, once they save enough.
 
 use super::interior::Interior;
 use super::model::{CountRange, Model};
@@ -14,10 +15,17 @@ use crate::check::TOLERANCE;
 const STEPS_MAX: usize = 60;
 /// Pairs that cost at most this times the cheapest of their class are looked at.
 const NEAR: f64 = 1.15;
-/// Pairs that are added cost at most this times the cheapest, once there is one that costs less than the cheapest.
-const ADDED: f64 = 1.05;
 /// Of each type, at least enough classes are looked at to fill this number of devices.
 const DEVICES: f64 = 1.0;
+/// Classes that cost least, and together at most this share of what all cost, begin on the type that is cheapest for
+/// each, and on no other.
+const SETTLED: f64 = 0.005;
+/// Pairs are added once they save more than this share of the difference between cost and bound, and than that share
+/// of what all classes cost.
+const SAVED: f64 = 0.05;
+const SAVED_OF_ALL: f64 = 1e-6;
+/// Those that save most are added, until all others save less than this share of what has to be saved.
+const LEFT: f64 = 0.2;
 /// The range will be split once the cost found is nearer to the bound than this share of the way to the cutoff.
 const OPEN: f64 = 0.1;
 
@@ -95,7 +103,7 @@ pub(super) fn relax_near(model: &Model, range: &CountRange, goal: Goal, known: &
             {
                 break false;
             }
-            if add_cheap(model, &usable, &costs, &mut near) {
+            if add_cheap(model, &usable, &costs, &mut near, apart) {
                 break true;
             }
         };
@@ -128,7 +136,8 @@ pub(super) fn place_near(model: &Model, counts: &[u32], known: &RowPrices) -> Fi
             steps += 1;
             let stepped = interior.step();
             let shares = interior.shares();
-            if relaxation.counts_needed(&shares)[0] <= 1.0 {
+            let full = relaxation.counts_needed(&shares)[0];
+            if full <= 1.0 {
                 return Fit::Fits(by_type(model, &relaxation, &shares));
             }
             let mut prices = known.clone();
@@ -138,14 +147,14 @@ pub(super) fn place_near(model: &Model, counts: &[u32], known: &RowPrices) -> Fi
                 prices[at] = rows.iter().map(|price| price / f64::from(counts[at])).collect();
             }
             let costs = Costs::of(model, &usable, &prices);
-            let needed: f64 = costs.least.iter().sum();
-            if needed > found.rows.iter().sum::<f64>() * (1.0 + TOLERANCE) {
+            let (needed, worth): (f64, f64) = (costs.least.iter().sum(), found.rows.iter().sum());
+            if needed > worth * (1.0 + TOLERANCE) {
                 return Fit::TooSmall(Some(Cut::new(model, &relaxation, counts, found, needed)));
             }
             if !stepped || steps >= STEPS_MAX {
                 return Fit::Unclear;
             }
-            if add_cheap(model, &usable, &costs, &mut near) {
+            if add_cheap(model, &usable, &costs, &mut near, full * worth - needed) {
                 break;
             }
         }
@@ -164,16 +173,17 @@ fn of_near(model: &Model, range: &CountRange, near: &[bool]) -> Option<Relaxatio
 fn near_pairs(model: &Model, usable: &[usize], known: &RowPrices) -> Vec<bool> {
     let costs = Costs::of(model, usable, known);
     let mut near = vec![false; costs.all.len()];
+    let settled = settled(&costs.least);
     for &at in usable {
         let of_type = at * model.classes..(at + 1) * model.classes;
         let (costs_here, near) = (&costs.all[of_type.clone()], &mut near[of_type]);
         let mut others = Vec::new();
         let mut room = DEVICES * known[at].iter().sum::<f64>();
         for (class, (&cost, &least)) in costs_here.iter().zip(&costs.least).enumerate() {
-            near[class] = cost <= NEAR * least;
+            near[class] = cost <= if settled[class] { least } else { NEAR * least };
             if near[class] {
                 room -= cost
-            } else if cost.is_finite() {
+            } else if cost.is_finite() && !settled[class] {
                 others.push((cost / least, class))
             }
         }
@@ -189,8 +199,25 @@ fn near_pairs(model: &Model, usable: &[usize], known: &RowPrices) -> Vec<bool> {
     near
 }
 
-/// Adds pairs that have become cheap, if there are any that cost less than all others of their class.
-fn add_cheap(model: &Model, usable: &[usize], costs: &Costs, near: &mut [bool]) -> bool {
+/// Whether each class is one of those that cost so little that it hardly matters where they are.
+fn settled(least: &[f64]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..least.len()).collect();
+    order.sort_by(|&a, &b| least[a].total_cmp(&least[b]).then(a.cmp(&b)));
+    let mut settled = vec![false; least.len()];
+    let mut left = SETTLED * least.iter().sum::<f64>();
+    for class in order {
+        left -= least[class];
+        if left < 0.0 {
+            break;
+        }
+        settled[class] = true;
+    }
+    settled
+}
+
+/// Adds pairs that cost less than all others of their class, if that saves enough of the difference between a cost and
+/// its bound.
+fn add_cheap(model: &Model, usable: &[usize], costs: &Costs, near: &mut [bool], difference: f64) -> bool {
     let mut cheapest = vec![f64::INFINITY; model.classes];
     for &at in usable {
         let of_type = at * model.classes..(at + 1) * model.classes;
@@ -200,13 +227,22 @@ fn add_cheap(model: &Model, usable: &[usize], costs: &Costs, near: &mut [bool]) 
             }
         }
     }
-    if costs.least.iter().zip(&cheapest).all(|(least, cheapest)| least >= cheapest) {
+    let all: f64 = costs.least.iter().sum();
+    let ignored = (SAVED_OF_ALL * all).max(SAVED * if difference.is_finite() { difference } else { all });
+    let savings = costs.least.iter().zip(&cheapest).map(|(least, cheapest)| cheapest - least).enumerate();
+    let mut savings: Vec<(usize, f64)> = savings.filter(|(_, saving)| *saving > 0.0).collect();
+    let mut left: f64 = savings.iter().map(|(_, saving)| saving).sum();
+    if left <= ignored {
         return false;
     }
-    for &at in usable {
-        let of_type = at * model.classes..(at + 1) * model.classes;
-        for ((near, cost), cheapest) in near[of_type.clone()].iter_mut().zip(&costs.all[of_type]).zip(&cheapest) {
-            *near |= *cost <= ADDED * cheapest && cost.is_finite();
+    savings.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    for (class, saving) in savings {
+        if left <= LEFT * ignored {
+            break;
+        }
+        left -= saving;
+        for pair in usable.iter().map(|at| at * model.classes + class) {
+            near[pair] |= costs.all[pair] < cheapest[class];
         }
     }
     true

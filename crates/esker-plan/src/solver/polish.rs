@@ -50,7 +50,8 @@ pub(super) fn polish(relaxation: &Relaxation, shares: &[f64]) -> Option<Vec<f64>
 /// That each class is placed, and that what is nearly full is full.
 fn equations(relaxation: &Relaxation, shares: &[f64]) -> Vec<Equation> {
     let mut equations = Vec::new();
-    let mut rows: Vec<Equation> = relaxation.rhs.iter().map(|_| Equation { terms: Vec::new(), sum: 1.0 }).collect();
+    let full = |rhs: &f64| Equation { terms: Vec::new(), sum: 1.0 + rhs };
+    let mut rows: Vec<Equation> = relaxation.rhs.iter().map(full).collect();
     for class in 0..relaxation.scale.len() {
         let held: Vec<usize> = relaxation.pairs(class).filter(|&pair| shares[pair] > 0.0).collect();
         for &pair in &held {
@@ -66,7 +67,7 @@ fn equations(relaxation: &Relaxation, shares: &[f64]) -> Vec<Equation> {
     }
     rows.retain(|row| {
         let used: f64 = row.terms.iter().map(|&(pair, factor)| factor * shares[pair]).sum();
-        (used - 1.0).abs() < 10.0 * NEAR
+        (used - row.sum).abs() < 10.0 * NEAR
     });
     equations.extend(rows);
     equations

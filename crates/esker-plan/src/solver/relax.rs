@@ -161,8 +161,8 @@ impl Cut {
             row_prices[at] = rows.iter().map(|price| price / f64::from(counts[at])).collect();
             cap_prices[at] = if relaxation.has_caps { vec![0.0; model.classes] } else { Vec::new() };
         }
-        for class in (0..model.classes).filter(|_| relaxation.has_caps) {
-            for pair in relaxation.pairs(class) {
+        for (index, &class) in relaxation.classes.iter().enumerate().filter(|_| relaxation.has_caps) {
+            for pair in relaxation.pairs(index) {
                 let at = relaxation.types[relaxation.pair_type[pair]];
                 cap_prices[at][class] = prices.caps[pair] / f64::from(counts[at]);
             }
@@ -266,10 +266,13 @@ pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option
 
 pub(super) fn by_type(model: &Model, relaxation: &Relaxation, shares: &[f64]) -> Vec<Vec<f64>> {
     let mut all = vec![vec![0.0; model.types.len()]; model.classes];
-    for (class, all) in all.iter_mut().enumerate() {
-        for pair in relaxation.pairs(class) {
-            all[relaxation.types[relaxation.pair_type[pair]]] = shares[pair];
+    for (index, &class) in relaxation.classes.iter().enumerate() {
+        for pair in relaxation.pairs(index) {
+            all[class][relaxation.types[relaxation.pair_type[pair]]] = shares[pair];
         }
+    }
+    for &(class, at) in &relaxation.settled {
+        all[class][at] = 1.0;
     }
     all
 }

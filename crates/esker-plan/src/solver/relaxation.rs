@@ -30,6 +30,10 @@ pub(super) struct Relaxation {
     pub(super) rhs: Vec<f64>,
     pub(super) groups: Vec<Group>,
     pub(super) totals: Vec<GroupTotal>,
+    /// The classes whose shares are to be found, as numbers in the model.
+    pub(super) classes: Vec<usize>,
+    /// The other classes, each with the type that holds all of it: their loads are taken from `rhs`.
+    pub(super) settled: Vec<(usize, usize)>,
     pub(super) scale: Vec<f64>,
     /// First pair of each of these classes; one more at the end.
     pub(super) first_pair: Vec<usize>,
@@ -72,6 +76,7 @@ impl Relaxation {
     }
 
     /// The relaxation with those pairs of a type and a class alone for which `pairs` is true; all of them are allowed.
+    /// Nothing has caps.
     pub(super) fn of_pairs(model: &Model, range: &CountRange, pairs: &dyn Fn(usize, usize) -> bool) -> Option<Self> {
         Self::of(model, range, false, pairs)
     }
@@ -125,7 +130,8 @@ impl Relaxation {
         let all: f64 = (0..relaxation.scale.len())
             .map(|class| relaxation.scale[class] * relaxation.pairs(class).map(worst).fold(0.0, f64::max))
             .sum();
-        relaxation.groups[0].max = 2.0 * all + 1.0;
+        let settled: f64 = relaxation.rhs.iter().map(|rhs| -rhs).sum();
+        relaxation.groups[0].max = 2.0 * (all + settled) + 1.0;
         Some(relaxation)
     }
 
@@ -162,9 +168,15 @@ impl Relaxation {
                 self.pair_load.push(first_load);
                 self.cap.push(cap);
             }
-            if self.pair_type.len() == first {
-                return None;
+            match self.pair_type.len() - first {
+                0 => return None,
+                1 if self.cap[first] == 0.0 => {
+                    self.settle(class);
+                    continue;
+                }
+                _ => {}
             }
+            self.classes.push(class);
             self.scale.push(scale);
             self.first_pair.push(first);
             self.loads[self.pair_load[first]..].iter_mut().for_each(|load| *load /= scale);
@@ -173,6 +185,16 @@ impl Relaxation {
         self.first_pair.push(self.pair_type.len());
         self.has_caps = self.cap.iter().any(|&cap| cap > 0.0);
         Some(())
+    }
+
+    /// Takes the last pair away, and its loads from the rows: it holds all of the class.
+    fn settle(&mut self, class: usize) {
+        let (Some(index), Some(first_load)) = (self.pair_type.pop(), self.pair_load.pop()) else { return };
+        self.cap.pop();
+        self.settled.push((class, self.types[index]));
+        for (rhs, load) in self.rhs[self.first_row[index]..].iter_mut().zip(self.loads.drain(first_load..)) {
+            *rhs -= load;
+        }
     }
 
     /// What the devices of types whose count is known cost.

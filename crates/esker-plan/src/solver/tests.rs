@@ -219,3 +219,23 @@ fn placements_of_near_pairs_are_those_of_all_pairs() {
     }
     assert!(fit > 10 && too_small > 10, "{fit} fit, {too_small} are too small");
 }
+
+/// Two devices that are both full, each with a class that can be on no other.
+#[test]
+fn shares_are_made_exact_beside_what_is_settled() {
+    use super::polish::polish;
+    use super::relaxation::Relaxation;
+    use crate::problem::{DataClass, DeviceType, Resource};
+    let classes = ["first", "second", "shared"].map(|name| DataClass { name: name.into(), bytes: 1.0 }).to_vec();
+    let one =
+        |name: &str, loads: [f64; 3]| DeviceType::new(name, 1.0, vec![Resource::summed("room", 1.0, loads.into())]);
+    let types = vec![one("a", [0.4, 0.4, 1.0]), one("b", [0.5, 0.5, 1.25])];
+    let (model, _) = Model::new(&Problem { classes, types, ..Problem::default() });
+    let pairs = |at: usize, class: usize| class == 2 || class == at;
+    let relaxation = Relaxation::of_counts(&model, &[1, 1], &pairs).unwrap();
+    assert_eq!(relaxation.settled, [(0, 0), (1, 1)]);
+    let shares = polish(&relaxation, &[0.600_004, 0.399_997]).unwrap();
+    for (share, exact) in shares.iter().zip([0.6, 0.4]) {
+        assert!((share - exact).abs() < 1e-12, "{shares:?}");
+    }
+}

@@ -84,14 +84,15 @@ fn first_failure(mut tests: Child, limit: Duration) -> Result<Found, String> {
             is_late
         })
     };
-    let (mut failed, mut passed) = (None, false);
+    let (mut failed, mut built, mut ran) = (None, false, false);
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some(test) = line.strip_suffix(" ... FAILED") {
             failed = Some(test.trim_start_matches("test ").to_string());
             stop(&watched);
             break;
         }
-        passed |= line.starts_with("test result: ok");
+        built |= line.starts_with("test result: ok");
+        ran |= line.starts_with("running ") && !line.starts_with("running 0 ");
     }
     drop(done);
     let is_late = guard.join().unwrap_or(false);
@@ -100,7 +101,8 @@ fn first_failure(mut tests: Child, limit: Duration) -> Result<Found, String> {
     Ok(match failed {
         Some(test) => Found::By(test),
         None if is_late => Found::Endless,
-        None if passed => Found::Survives,
+        None if built && ran => Found::Survives,
+        None if built => Found::Unfit("no test has such a name".to_string()),
         None => Found::Unfit("it does not build".to_string()),
     })
 }

@@ -165,8 +165,11 @@ impl Newton {
             for (at, load) in relaxation.loads_of(pair).iter().enumerate() {
                 let row = self.matrix.row(first + at);
                 let factor = weight * load / sum;
-                for (value, other) in row[..first].iter_mut().zip(&self.column) {
-                    *value -= factor * other;
+                for other in pairs.start..pair {
+                    let rows = relaxation.rows_of(other);
+                    for (value, other) in row[rows.clone()].iter_mut().zip(&self.column[rows]) {
+                        *value -= factor * other;
+                    }
                 }
                 for (value, other) in row[first..].iter_mut().zip(relaxation.loads_of(pair)) {
                     *value += own * load * other;

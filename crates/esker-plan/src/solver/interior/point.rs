@@ -76,18 +76,25 @@ impl Point {
         point
     }
 
-    /// The point in a relaxation that has more pairs, without caps: those that it lacks get small shares.
+    /// The point in a relaxation that has more pairs, without caps: those that it lacks get small shares, and classes
+    /// that were settled begin as if there were no point.
     pub(in crate::solver) fn with_pairs(self, from: &Relaxation, to: &Relaxation) -> Self {
         let product = self.mean_product(from);
         let pairs = to.cap.len();
         let zeros = || vec![0.0; pairs];
         let (share, excess) = (zeros(), zeros());
         let mut point = Self { share, excess, cap_room: zeros(), cap_price: zeros(), ..self.clone() };
-        for class in 0..to.scale.len() {
+        point.class_price = vec![0.0; to.scale.len()];
+        let mut before = from.classes.iter().enumerate().peekable();
+        for (class, number) in to.classes.iter().enumerate() {
+            let Some((old, _)) = before.next_if(|(_, old)| *old == number) else {
+                point.place(to, class, product);
+                continue;
+            };
             // A class is scaled by what it needs at least, which pairs that are added can make less.
-            let scale = to.scale[class] / from.scale[class];
-            point.class_price[class] = self.class_price[class] / scale;
-            let mut known = from.pairs(class).peekable();
+            let scale = to.scale[class] / from.scale[old];
+            point.class_price[class] = self.class_price[old] / scale;
+            let mut known = from.pairs(old).peekable();
             for pair in to.pairs(class) {
                 if let Some(old) = known.next_if(|&old| from.pair_type[old] == to.pair_type[pair]) {
                     (point.share[pair], point.excess[pair]) = (self.share[old] * scale, self.excess[old] / scale);
