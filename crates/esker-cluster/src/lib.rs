@@ -70,4 +70,7 @@ pub use route::{
 };
 pub use servers::{Server, ServerList, ServerState};
 pub use shape::{ClusterShape, REPLICAS_MAX, ServerSpec, ShapeError};
-pub use wear::{FlashLoad, SettingsError, WEAR_MODELS, WearEntry, WearModel, build_wear_model};
+pub use wear::{
+    FITTED_GRANULARITY, FITTED_OVERLAP, FlashLoad, RATE_CLASSES, SettingsError, WEAR_MODELS, WearEntry, WearModel,
+    WriteSpread, build_wear_model, rate_class,
+};

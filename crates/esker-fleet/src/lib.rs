@@ -30,6 +30,7 @@
 //! ```
 
 pub mod advice;
+pub mod calibration;
 mod fleet;
 
 pub use fleet::{

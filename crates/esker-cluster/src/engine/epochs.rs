@@ -13,7 +13,7 @@ use crate::popularity::Popularity;
 use crate::route::RouterInput;
 use crate::servers::ServerState;
 use crate::shape::{ClusterShape, REPLICAS_MAX};
-use crate::wear::{FlashLoad, WearModel, build_wear_model};
+use crate::wear::{FlashLoad, WearModel, WriteSpread, build_wear_model};
 
 /// Parts of an epoch after which copies are granted anew.
 const TICKS: u64 = 20;
@@ -212,7 +212,9 @@ impl ClusterEngine {
             pages_per_block: flash.pages_per_block,
             pages: known.pages,
             utilisation: (self.stores[server].written_bytes().0 as f64 / capacity as f64).min(1.0),
-            skew: 0.0,
+            spread: WriteSpread::EVEN,
+            run_pages: 0.0,
+            runs_overlap: false,
             counted: (known.counted > 0).then(|| known.counted.saturating_sub(known.counted_before) as f64),
         }
     }

@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn without_a_counter_nothing_is_known() {
-        let flash = FlashLoad { pages_per_block: 64, pages: 0.0, utilisation: 0.8, skew: 0.0, counted: Some(7.0) };
+        let flash = FlashLoad { pages_per_block: 64, utilisation: 0.8, counted: Some(7.0), ..FlashLoad::UNKNOWN };
         assert_eq!((Counters.erases(&flash), Counters.erases_per_page(&flash)), (Some(7.0), None));
         let silent = FlashLoad { pages: 10.0, counted: None, ..flash };
         assert_eq!((Counters.erases(&silent), Counters.erases_per_page(&silent)), (None, None));

@@ -4,11 +4,15 @@ mod counters;
 pub(crate) mod equations;
 mod light;
 mod published;
+mod spread;
 
 use std::fmt::Debug;
 
 use esker_core::registry::{self, Choice, ChoiceError, Entry, NotFound, Parameters};
 use thiserror::Error;
+
+pub use light::{FITTED_GRANULARITY, FITTED_OVERLAP};
+pub use spread::{RATE_CLASSES, WriteSpread, rate_class};
 
 /// All wear models, in the order in which lists show them.
 pub static WEAR_MODELS: &[WearEntry] = &[counters::ENTRY, published::ENTRY, light::ENTRY];
@@ -25,10 +29,27 @@ pub struct FlashLoad {
     pub pages: f64,
     /// The share of the drive's physical pages that are valid, from 0 to 1.
     pub utilisation: f64,
-    /// How unevenly pages are written: the exponent of Zipf's law that fits best; zero if evenly.
-    pub skew: f64,
+    /// How unevenly pages are written.
+    pub spread: WriteSpread,
+    /// Pages of one write that lie in the same block; 0 if unknown, as if blocks were much larger.
+    pub run_pages: f64,
+    /// Whether writes begin anywhere, so that one overwrites parts of others.
+    pub runs_overlap: bool,
     /// Erases in that time by the drive's own count, if it tells.
     pub counted: Option<f64>,
+}
+
+impl FlashLoad {
+    /// A drive of which nothing is known, and to which nothing is written.
+    pub const UNKNOWN: Self = Self {
+        pages_per_block: 1,
+        pages: 0.0,
+        utilisation: 0.0,
+        spread: WriteSpread::EVEN,
+        run_pages: 0.0,
+        runs_overlap: false,
+        counted: None,
+    };
 }
 
 /// Tells how many erases writes cost.
@@ -78,8 +99,8 @@ mod tests {
                 pages_per_block: 64,
                 pages,
                 utilisation: 0.8,
-                skew: 0.0,
                 counted: Some(pages / 40.0),
+                ..FlashLoad::UNKNOWN
             };
             assert_eq!(model.erases(&load(0.0)).unwrap_or(0.0), 0.0, "{}", entry.name);
             let (less, more) = (model.erases(&load(1000.0)).unwrap(), model.erases(&load(3000.0)).unwrap());

@@ -1,11 +1,11 @@
 //! The drives of servers: rated life, and what is left of it.
 
-use esker_cluster::{FlashLoad, WearModel};
+use esker_cluster::{FlashLoad, WearModel, WriteSpread};
 use esker_core::{Bytes, Nanos};
 use esker_results::fleet::FleetServer;
 
 use super::PAGE;
-use super::settings::{DataSettings, GroupSettings};
+use super::settings::{DataSettings, GroupSettings, LoadSettings};
 
 /// A server's flash.
 #[derive(Clone, Debug)]
@@ -25,11 +25,14 @@ pub(super) struct Drive {
     pub(super) host_pages: f64,
     pub(super) is_worn_out: bool,
     pages_per_block: u32,
-    skew: f64,
+    run_pages: f64,
+    runs_overlap: bool,
     /// The share of its flash that a replica takes.
     utilisation_by_replica: f64,
-    /// Erases for a page, and for how many replicas that is.
-    erases_by_page: (u32, f64),
+    /// Erases for a page, and for which replicas and which state of their writes that is.
+    erases_by_page: Option<((u32, u32), f64)>,
+    /// How unevenly its pages are written, and how often that has changed.
+    spread: (u32, WriteSpread),
 }
 
 impl Drive {
@@ -37,10 +40,11 @@ impl Drive {
     pub(super) fn new(
         (group, settings): (usize, &GroupSettings),
         data: &DataSettings,
-        skew: f64,
+        load: &LoadSettings,
         (used, joined): (f64, Nanos),
     ) -> Self {
         let rated = settings.rated() / PAGE.0 as f64;
+        let write = load.write.unwrap_or(data.object).min(data.object);
         let flash = settings.capacity.0 as f64 * (1.0 + settings.over_provisioning.as_f64());
         Self {
             group,
@@ -54,9 +58,11 @@ impl Drive {
             host_pages: 0.0,
             is_worn_out: false,
             pages_per_block: settings.pages_per_block,
-            skew,
+            run_pages: write.0 as f64 / PAGE.0 as f64 / f64::from(settings.dies),
+            runs_overlap: write < data.object,
             utilisation_by_replica: data.slice().0 as f64 / flash,
-            erases_by_page: (u32::MAX, 0.0),
+            erases_by_page: None,
+            spread: (u32::MAX, WriteSpread::EVEN),
         }
     }
 
@@ -80,13 +86,25 @@ impl Drive {
         Some(if pages > 0.0 { (before / pages).clamp(0.0, 1.0) } else { 0.0 })
     }
 
-    /// Erases for a page, which change with the replicas on the drive.
-    fn rate(&mut self, replicas: u32, model: &dyn WearModel) -> f64 {
-        if self.erases_by_page.0 != replicas {
-            let rate = model.erases_per_page(&self.flash(replicas)).filter(|rate| rate.is_finite());
-            self.erases_by_page = (replicas, rate.unwrap_or(0.0));
+    /// Notes how unevenly its pages are written; `changes` tells whether that has changed.
+    pub(super) fn note_spread(&mut self, changes: u32, spread: impl FnOnce() -> WriteSpread) {
+        if self.spread.0 != changes {
+            self.spread = (changes, spread());
         }
-        self.erases_by_page.1
+    }
+
+    /// Erases for a page, which change with the replicas on the drive and with what is written to them.
+    fn rate(&mut self, replicas: u32, model: &dyn WearModel) -> f64 {
+        let state = (replicas, self.spread.0);
+        match self.erases_by_page {
+            Some((known, rate)) if known == state => rate,
+            _ => {
+                let rate = model.erases_per_page(&self.flash(replicas)).filter(|rate| rate.is_finite());
+                let rate = rate.unwrap_or(0.0);
+                self.erases_by_page = Some((state, rate));
+                rate
+            }
+        }
     }
 
     pub(super) fn flash(&self, replicas: u32) -> FlashLoad {
@@ -94,7 +112,9 @@ impl Drive {
             pages_per_block: self.pages_per_block,
             pages: self.host_pages,
             utilisation: (f64::from(replicas) * self.utilisation_by_replica).min(1.0),
-            skew: self.skew,
+            spread: self.spread.1,
+            run_pages: self.run_pages,
+            runs_overlap: self.runs_overlap,
             counted: None,
         }
     }

@@ -91,7 +91,7 @@ impl<'a> Simulation<'a> {
                 specs.push(spec(settings, at, &mut members));
                 let [least, most] = group.life_used.map(|share| share.as_f64());
                 let used = least + (most - least) * rng.unit();
-                drives.push(Drive::new((at, group), data, settings.load.zipf, (used, Nanos::ZERO)));
+                drives.push(Drive::new((at, group), data, &settings.load, (used, Nanos::ZERO)));
             }
         }
         let by_default = (specs.len() as u32 * PARTITIONS_BY_SERVER).min(1 << 24);
@@ -105,9 +105,11 @@ impl<'a> Simulation<'a> {
         let place = Placement::new(shape, &specs, weights, settings.load.written_objects.as_f64())?;
         let model = build_wear_model(&settings.wear)?;
         let mut measures = Measures::default();
-        for (drive, server) in drives.iter_mut().zip(place.servers()) {
+        for (at, drive) in drives.iter_mut().enumerate() {
             measures.add_life(drive.life_left());
-            drive.count_erases_before(server.used, &*model);
+            let (changes, spread) = place.spread(at);
+            drive.note_spread(changes, spread);
+            drive.count_erases_before(place.servers()[at].used, &*model);
         }
         Ok(Self {
             settings,
@@ -207,6 +209,8 @@ impl<'a> Simulation<'a> {
             all += pages;
             let copied = self.copied.to[at] + self.merged[at];
             let replicas = self.place.servers()[at].used;
+            let (changes, spread) = self.place.spread(at);
+            drive.note_spread(changes, spread);
             if let Some(moment) = drive.write(pages, copied, replicas, &*self.model) {
                 let when = Nanos(begin.0 + (moment * epoch.0 as f64) as u64);
                 self.measures.worn_out(when);
@@ -326,7 +330,7 @@ impl<'a> Simulation<'a> {
             return Err(FleetError::TooManyServers);
         }
         let settings: &GroupSettings = &self.settings.group[group];
-        let drive = Drive::new((group, settings), &self.settings.data, self.settings.load.zipf, (0.0, begin));
+        let drive = Drive::new((group, settings), &self.settings.data, &self.settings.load, (0.0, begin));
         self.measures.add_life(drive.life_left());
         self.measures.counts.joined += 1;
         self.drives.push(drive);

@@ -1,3 +1,4 @@
 //! Fleets and advice, from outside.
 
 mod advice;
+mod calibration;

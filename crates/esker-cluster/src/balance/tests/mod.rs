@@ -27,7 +27,7 @@ const OBJECTS: u32 = 16;
 const PAGE: Bytes = Bytes::kib(4);
 
 fn server(domain: usize, erases: f64) -> ServerView {
-    let flash = FlashLoad { pages_per_block: 4, pages: 0.0, utilisation: 0.0, skew: 0.0, counted: None };
+    let flash = FlashLoad { pages_per_block: 4, ..FlashLoad::UNKNOWN };
     ServerView {
         domain: FailureDomain(domain as u32),
         serves: true,

@@ -81,13 +81,11 @@ fn servers(state: &ClusterState, rule: &CrushRule, largest: u64) -> Vec<ServerVi
         erases: 0.0,
         life_left_pages: 0.0,
         pages_most: f64::INFINITY,
-        flash: NO_LOAD,
+        // `life` counts what slices are written, not this.
+        flash: FlashLoad::UNKNOWN,
     });
     servers
 }
-
-/// `life` counts what slices are written, not this.
-const NO_LOAD: FlashLoad = FlashLoad { pages_per_block: 1, pages: 0.0, utilisation: 0.0, skew: 0.0, counted: None };
 
 fn server(state: &ClusterState, rule: &CrushRule, at: usize, osd: &OsdState, largest: u64) -> ServerView {
     let id = osd.id as i64;
@@ -108,6 +106,6 @@ fn server(state: &ClusterState, rule: &CrushRule, at: usize, osd: &OsdState, lar
         erases: 0.0,
         life_left_pages: left / state.factor / PAGE,
         pages_most: f64::INFINITY,
-        flash: NO_LOAD,
+        flash: FlashLoad::UNKNOWN,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use esker_cluster::{PartitionId, Server, ServerId, ServerSpec, ServerState, SliceId, SliceReplica};
 
-use super::Placement;
+use super::{Placement, SpreadCount};
 use crate::fleet::copies::Cause;
 
 impl Placement {
@@ -21,6 +21,7 @@ impl Placement {
         let joined = ServerId(self.servers.len() as u16);
         self.servers.push(Server { spec, state: ServerState::Up, used: 0 });
         self.loads.push(0.0);
+        self.spreads.push(SpreadCount::default());
         self.ring.extend([(joined, spec.virtual_nodes)]);
         let mut leaving = Vec::new();
         for partition in self.partitions_near(joined) {

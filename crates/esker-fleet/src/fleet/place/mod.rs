@@ -6,15 +6,17 @@
 mod check;
 mod members;
 mod motions;
+mod spread;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use esker_cluster::{
     ClusterShape, FailureDomain, PartitionId, Ring, Server, ServerId, ServerSpec, ServerState, ShapeError, SliceId,
-    SliceReplica, SliceView,
+    SliceReplica, SliceView, WriteSpread,
 };
 
 pub(super) use motions::{HostWrites, Motion};
+use spread::SpreadCount;
 
 /// Slices, servers, and what moves between them.
 #[derive(Debug)]
@@ -32,6 +34,9 @@ pub(super) struct Placement {
     weights: Vec<f32>,
     /// The sum of the weights of the replicas at home on each server.
     loads: Vec<f64>,
+    /// How unevenly the replicas at home on each server are written, relative to `mean`.
+    spreads: Vec<SpreadCount>,
+    mean: f64,
     /// Replicas in motion: slice times replicas, and which.
     motions: BTreeMap<u32, Motion>,
     by_partition: SlicesByPartition,
@@ -112,6 +117,8 @@ impl Placement {
             slices: Vec::with_capacity(shape.slices as usize),
             weights,
             loads: vec![0.0; specs.len()],
+            spreads: vec![SpreadCount::default(); specs.len()],
+            mean: 0.0,
             motions: BTreeMap::new(),
             by_partition: SlicesByPartition::new(&shape),
             written_objects,
@@ -149,9 +156,13 @@ impl Placement {
     /// Sums up the weights on each server anew, after they have changed.
     fn sum_loads(&mut self) {
         self.loads.iter_mut().for_each(|load| *load = 0.0);
+        self.spreads.iter_mut().for_each(SpreadCount::clear);
+        self.mean = self.weights.iter().map(|weight| f64::from(*weight)).sum::<f64>() / self.weights.len() as f64;
         for (slice, weight) in self.slices.iter().zip(&self.weights) {
-            let homes = &slice.homes[..usize::from(self.shape.replicas)];
-            homes.iter().for_each(|home| self.loads[home.index()] += f64::from(*weight));
+            for home in &slice.homes[..usize::from(self.shape.replicas)] {
+                self.loads[home.index()] += f64::from(*weight);
+                self.spreads[home.index()].add(*weight, self.mean);
+            }
         }
     }
 
@@ -187,6 +198,12 @@ impl Placement {
     pub(super) fn load(&self, server: usize) -> f64 {
         // Sums that slices have left may be rounded to less than nothing.
         self.loads[server].max(0.0)
+    }
+
+    /// How often what is written to a server has changed, and how unevenly its pages are written.
+    pub(super) fn spread(&self, server: usize) -> (u32, impl FnOnce() -> WriteSpread + use<'_>) {
+        let count = &self.spreads[server];
+        (count.changes(), || count.spread(self.written_objects, self.never_written))
     }
 
     pub(super) fn serves(&self, server: usize) -> bool {
@@ -232,9 +249,11 @@ impl Placement {
 
     fn set_home(&mut self, replica: SliceReplica, to: ServerId) {
         let home = &mut self.slices[replica.slice.index()].homes[usize::from(replica.replica)];
-        let weight = f64::from(self.weights[replica.slice.index()]);
-        self.loads[home.index()] -= weight;
-        self.loads[to.index()] += weight;
+        let weight = self.weights[replica.slice.index()];
+        self.loads[home.index()] -= f64::from(weight);
+        self.loads[to.index()] += f64::from(weight);
+        self.spreads[home.index()].remove(weight, self.mean);
+        self.spreads[to.index()].add(weight, self.mean);
         *home = to;
     }
 

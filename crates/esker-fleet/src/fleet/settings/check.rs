@@ -193,6 +193,7 @@ impl GroupSettings {
         )?;
         let block = (1..=1 << 20).contains(&self.pages_per_block);
         refuse(!block, key("pages_per_block"), "it has to be from 1 to 2^20", "leave it out for 1024")?;
+        refuse(self.dies == 0, key("dies"), "a drive has at least one", "leave it out for 32")?;
         let spare = self.over_provisioning;
         let is_out = spare == Ratio::ZERO || spare > Ratio::percent(1000);
         refuse(is_out, key("over_provisioning"), "it has to be above 0 and up to 1000 %", "drives have 7 to 28 %")

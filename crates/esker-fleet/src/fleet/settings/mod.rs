@@ -87,7 +87,10 @@ pub struct GroupSettings {
     /// Pages of 4 KiB in a block that is erased as a whole.
     #[serde(default = "pages")]
     pub pages_per_block: u32,
-    /// Flash beyond the capacity, as a share of it.
+    /// Dies over which a write is spread, page by page.
+    #[serde(default = "dies")]
+    pub dies: u16,
+    /// Flash beyond the capacity, as a share of it, without the blocks that cleaning always keeps free.
     #[serde(default = "spare")]
     pub over_provisioning: Ratio,
 }
@@ -262,6 +265,10 @@ fn new() -> [Ratio; 2] {
 
 fn pages() -> u32 {
     1024
+}
+
+fn dies() -> u16 {
+    32
 }
 
 fn spare() -> Ratio {
