@@ -24,9 +24,9 @@ use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use super::{FlashLoad, WearEntry, WearModel, thousandths};
 
 /// Fitted to greedy cleaning, in thousandths: see `esker_fleet::calibration`, which checks them against its table.
-pub const FITTED_GRANULARITY: i64 = 500;
+pub const FITTED_GRANULARITY: u64 = 461;
 /// Fitted, in thousandths: how much of a run that is written at any place in an object dies together.
-pub const FITTED_OVERLAP: i64 = 500;
+pub const FITTED_OVERLAP: u64 = 556;
 
 const fn coefficient(name: &'static str, meaning: &'static str, default: i64, most: i64) -> Parameter {
     Parameter { name, meaning, value: Accepted::Integer { default, least: 0, most } }
@@ -41,13 +41,13 @@ pub(super) const ENTRY: WearEntry = WearEntry {
         coefficient(
             "granularity_thousandths",
             "what greedy cleaning gains from blocks of few runs, in thousandths; 0 for victims by age",
-            FITTED_GRANULARITY,
+            FITTED_GRANULARITY as i64,
             5000,
         ),
         coefficient(
             "overlap_thousandths",
             "share of a run that dies together where runs overlap, in thousandths",
-            FITTED_OVERLAP,
+            FITTED_OVERLAP as i64,
             1000,
         ),
     ]),

@@ -30,10 +30,14 @@ impl WriteSpread {
     /// The spread of some numbers of pages, each with its writes.
     pub fn of(parts: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
         let (pages, writes) = parts.clone().fold((0.0, 0.0), |(all, sum), (pages, writes)| (all + pages, sum + writes));
-        let mut spread = Self::NONE;
+        // Many small parts would be lost in sums of 32 bits.
+        let mut sums = [(0.0, 0.0); RATE_CLASSES];
         for (part, written) in parts {
-            spread.add(rate_class(written * pages, writes * part), part, written);
+            let sum = &mut sums[rate_class(written * pages, writes * part)];
+            (sum.0, sum.1) = (sum.0 + part, sum.1 + written);
         }
+        let mut spread = Self::NONE;
+        sums.iter().enumerate().for_each(|(class, (pages, writes))| spread.add(class, *pages, *writes));
         spread
     }
 

@@ -97,13 +97,13 @@ pub fn cases() -> Vec<CalibrationCase> {
     let mut all = Vec::new();
     let runs = [(1, false), (8, false), (8, true), (32, true)];
     let loads = [Zipf(0.0), Zipf(0.6), Zipf(0.9), Zipf(1.2), Hot];
-    for (preset, pages, blocks) in [("samsung-k9xxg08-slc-32g", 64, 128), ("mlc-3d-512g", 256, 128)] {
+    for (preset, pages, blocks) in [("samsung-k9xxg08-slc-32g", 64, 128), ("mlc-3d-512g", 256, 80)] {
         let drive = (Training, preset, pages, blocks, "greedy");
         add(&mut all, drive, &[0.55, 0.7, 0.8, 0.88], &loads, &runs);
     }
     let runs = [(1, false), (4, true), (16, true), (16, false)];
     let loads = [Zipf(0.0), Zipf(0.75), Halving(8.0), PartlyIdle];
-    for (preset, pages, blocks) in [("intel-x25m-80g", 128, 160), ("z-nand-240g", 384, 160)] {
+    for (preset, pages, blocks) in [("intel-x25m-80g", 128, 160), ("z-nand-240g", 384, 112)] {
         let drive = (Unseen, preset, pages, blocks, "greedy");
         add(&mut all, drive, &[0.62, 0.76, 0.85], &loads, &runs);
     }

@@ -12,7 +12,7 @@ pub(super) const DIES: u32 = 2;
 /// Requests under way.
 const DEPTH: u64 = 4;
 /// All data are written this many times on average before erases are counted, and while they are.
-const FILLS: u64 = 12;
+const FILLS: u64 = 8;
 /// The least spare space that a drive can have; `utilisation` says how much is used.
 const SPARE: Ratio = Ratio::percent(10);
 /// Of writes, and of a policy that draws.

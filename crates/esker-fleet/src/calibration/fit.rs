@@ -99,13 +99,41 @@ fn by_model(known: &[(FlashLoad, f64)], coefficients: FittedCoefficients) -> imp
 fn flash(row: &CalibrationRow) -> FlashLoad {
     let objects = (row.data_pages / OBJECT_PAGES) as usize;
     let rates = row.case.load.rates(objects);
+    let places = pages_by_rate(row.case.write_pages, row.case.overlapping);
+    let parts = rates.iter().flat_map(|rate| places.iter().map(move |(pages, times)| (*pages, rate * pages * times)));
     FlashLoad {
         pages_per_block: row.case.pages_per_block,
         pages: row.host_pages as f64,
         utilisation: row.data_pages as f64 / row.usable_pages as f64,
-        spread: WriteSpread::of(rates.iter().map(|rate| (1.0, *rate))),
+        spread: WriteSpread::of(parts),
         run_pages: (row.case.write_pages as f64 / f64::from(DIES)).max(1.0),
         runs_overlap: row.case.overlapping,
         counted: None,
+    }
+}
+
+/// Pages of an object, and how often each of them is written. Writes that begin anywhere reach the middle of an object
+/// from more places than its ends.
+fn pages_by_rate(length: u64, overlapping: bool) -> Vec<(f64, f64)> {
+    if !overlapping {
+        return vec![(OBJECT_PAGES as f64, 1.0)];
+    }
+    let reach = |page: u64| page.min(OBJECT_PAGES - length) + 1 - (page + 1).saturating_sub(length);
+    let mut times: Vec<u64> = (0..OBJECT_PAGES).map(reach).collect();
+    times.sort_unstable();
+    times.chunk_by(|one, two| one == two).map(|pages| (pages.len() as f64, pages[0] as f64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_that_begin_anywhere_reach_the_ends_least() {
+        assert_eq!(pages_by_rate(8, false), [(64.0, 1.0)]);
+        // 57 places to begin at, 8 pages each.
+        let places = pages_by_rate(8, true);
+        assert_eq!((places[0], places[7]), ((2.0, 1.0), (50.0, 8.0)));
+        assert_eq!(places.iter().map(|(pages, times)| pages * times).sum::<f64>(), 57.0 * 8.0);
     }
 }

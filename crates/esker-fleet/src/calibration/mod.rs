@@ -17,6 +17,10 @@
 //! - Blocks hold at least eight runs. With fewer, runs of whole objects can fit blocks exactly, and cost next to
 //!   nothing.
 //!
+//! Half, nine in ten and all of the unseen cases were within the limits at once. Those by age were up to 2.5 % off,
+//! since the model was told that pages of an object are written alike; writes that begin anywhere reach its ends less
+//! often than its middle. It is now told that, and they are within 1 %.
+//!
 //! Drives have no write buffer: in a drive as small as these it would hold a share of the data that no real one does.
 
 mod cases;

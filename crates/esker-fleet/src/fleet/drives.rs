@@ -58,7 +58,7 @@ impl Drive {
             host_pages: 0.0,
             is_worn_out: false,
             pages_per_block: settings.pages_per_block,
-            run_pages: write.0 as f64 / PAGE.0 as f64 / f64::from(settings.dies),
+            run_pages: (write.0 as f64 / PAGE.0 as f64 / f64::from(settings.dies)).max(1.0),
             runs_overlap: write < data.object,
             utilisation_by_replica: data.slice().0 as f64 / flash,
             erases_by_page: None,

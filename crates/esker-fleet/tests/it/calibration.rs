@@ -11,7 +11,7 @@ fn rows() -> Vec<CalibrationRow> {
 }
 
 fn shipped() -> FittedCoefficients {
-    FittedCoefficients { granularity: FITTED_GRANULARITY as u64, overlap: FITTED_OVERLAP as u64 }
+    FittedCoefficients { granularity: FITTED_GRANULARITY, overlap: FITTED_OVERLAP }
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn cases_that_were_not_fitted_are_within_the_stated_errors() {
         [FittedCoefficients { granularity: 0, ..shipped() }, FittedCoefficients { overlap: 1000, ..shipped() }];
     for other in others {
         let worse = errors(unseen("greedy"), other).unwrap();
-        assert!(worse.nine_in_ten > NINE_IN_TEN_MOST, "{other:?}: {worse:?}");
+        assert!(worse.nine_in_ten > 1.3 * greedy.nine_in_ten, "{other:?}: {worse:?}, {greedy:?}");
     }
 }
 
@@ -68,4 +68,18 @@ fn it_can_be_stopped_and_says_what_is_wrong() {
     let full = CalibrationCase { utilisation: 1.2, ..cases()[0].clone() };
     let error = calibrate(&[full], 1, |_| true).unwrap_err().to_string();
     assert!(error.contains("120 % in use") && error.contains("do not fit"), "{error}");
+}
+
+/// All of the table, in minutes. With `ESKER_UPDATE_DOCS=1` it is written anew.
+#[test]
+fn the_whole_table_is_what_a_fresh_run_counts() {
+    if std::env::var_os("ESKER_SOAK").is_none() {
+        return;
+    }
+    let fresh = write_rows(&calibrate(&cases(), 2, |_| true).unwrap());
+    if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/models/light.csv"), &fresh).unwrap();
+        return;
+    }
+    assert_eq!(fresh, TABLE);
 }
