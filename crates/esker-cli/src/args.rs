@@ -26,7 +26,7 @@ mod volume_io;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
-pub(crate) use cluster::{ClusterAdviseArguments, ClusterCommand, ClusterSimArguments};
+pub(crate) use cluster::{ClusterAdviseArguments, ClusterCalibrateArguments, ClusterCommand, ClusterSimArguments};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
 pub(crate) use fs::{

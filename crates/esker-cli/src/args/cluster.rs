@@ -3,9 +3,11 @@
 use clap::Subcommand;
 
 mod advise;
+mod calibrate;
 mod sim;
 
 pub(crate) use advise::ClusterAdviseArguments;
+pub(crate) use calibrate::ClusterCalibrateArguments;
 pub(crate) use sim::ClusterSimArguments;
 
 /// The commands of `esker cluster`.
@@ -15,4 +17,6 @@ pub(crate) enum ClusterCommand {
     Sim(ClusterSimArguments),
     /// Which drives of hosts or of Ceph wear out when, and whether balancing is worth it
     Advise(ClusterAdviseArguments),
+    /// Fit the wear model of fleets to simulated drives, and say how far it is off
+    Calibrate(ClusterCalibrateArguments),
 }

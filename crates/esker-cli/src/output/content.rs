@@ -23,6 +23,8 @@ pub(crate) enum Content {
     SweepTable,
     /// A table of runs that a model was trained on.
     RunTable,
+    /// A table of drives that the wear model of fleets was calibrated on.
+    CalibrationTable,
     /// A table of a study as comma-separated values.
     StudyTable,
     /// A study in Markdown.
@@ -49,6 +51,7 @@ impl fmt::Display for Content {
             Self::Plan => f.write_str("a plan of esker"),
             Self::SweepTable => f.write_str("the table of a sweep"),
             Self::RunTable => f.write_str("a table of runs"),
+            Self::CalibrationTable => f.write_str("a table of a calibration"),
             Self::StudyTable => f.write_str("a table of a study"),
             Self::Markdown => f.write_str("a study in Markdown"),
             Self::Manual => f.write_str("a manual page of esker"),
@@ -79,6 +82,7 @@ impl Content {
             Self::Plan => Ok(head(path)?.starts_with("# A plan of esker")),
             Self::SweepTable => Ok(esker_sim::SweepTable::is_csv(&head(path)?)),
             Self::RunTable => Ok(esker_model::is_table(&head(path)?)),
+            Self::CalibrationTable => Ok(esker_fleet::calibration::is_calibration_table(&head(path)?)),
             Self::StudyTable => {
                 let head = head(path)?;
                 Ok(esker_report::TABLE_HEADS.iter().any(|known| head.starts_with(known)))

@@ -2,6 +2,7 @@
 
 mod advise;
 mod advise_text;
+mod calibrate;
 mod sim;
 
 use std::process::ExitCode;
@@ -14,5 +15,6 @@ pub(crate) fn run(command: ClusterCommand, common: &Common) -> Result<ExitCode, 
     match command {
         ClusterCommand::Sim(arguments) => sim::run(&arguments, common),
         ClusterCommand::Advise(arguments) => advise::run(&arguments, common),
+        ClusterCommand::Calibrate(arguments) => calibrate::run(&arguments, common),
     }
 }

@@ -32,6 +32,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("xia/little-cleaning", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
     ("examples/cache-ranking.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
+    ("cluster calibrate -o", "cluster calibrate --every 90 -o", "a minute; esker-fleet tests parts of it"),
+    ("--every 20", "--every 90", "seconds"),
     ("examples/cluster.toml", "examples/sweep.toml", "a quarter of a minute; a test of esker-sim runs it"),
     ("examples/owned-flash.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),
     ("examples/hybrid-policies.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),

@@ -84,6 +84,7 @@ pub(super) fn write(folder: &Path) {
     let name = "cdn.oracleGeneral.zst";
     std::fs::write(folder.join(name), packed(name, accesses())).expect("the folder can be written");
     std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
+    std::fs::write(folder.join("light.csv"), esker_fleet::calibration::TABLE).unwrap();
     for (name, text) in [("fast.toml", DEVICE), ("slow.toml", DEVICE), ("wu-pair.toml", PAIR)] {
         std::fs::write(folder.join(name), text).expect("the folder can be written");
     }

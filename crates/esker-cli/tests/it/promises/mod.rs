@@ -137,6 +137,7 @@ const WRITING: &[Writing] = &[
     file("cluster advise --json", &["cluster", "advise", "july.json", "--json=OUT"], &["july.json"]),
     file("cluster advise --script", ADVISE_SCRIPT, &["ceph.json"]),
     file("cluster advise --undo", ADVISE_UNDO, &["ceph.json"]),
+    file("cluster calibrate --output", &["cluster", "calibrate", "--every=99", "-o", "OUT"], &[]),
     file("devices --json", &["devices", "--catalogue", "shop.toml", "--json=OUT"], &["shop.toml", "small.toml"]),
     file("devices import --output", &["devices", "import", "small.parv", "-o", "OUT"], DRIVE),
     file(
@@ -209,6 +210,7 @@ const READING: &[(&str, &[&str])] = &[
     ("mrc TRACE", &["mrc", "IN"]),
     ("cache TRACE", &["cache", "IN"]),
     ("cluster advise PATH", &["cluster", "advise", "IN"]),
+    ("cluster calibrate --table", &["cluster", "calibrate", "--table", "IN"]),
     ("devices --catalogue", &["devices", "--catalogue", "IN"]),
     ("devices check FILE", &["devices", "check", "IN"]),
     ("devices import FILE", &["devices", "import", "IN", "-o", "new.toml"]),

@@ -2,6 +2,7 @@
 
 mod alike;
 mod failures;
+mod full;
 mod members;
 mod worth;
 
