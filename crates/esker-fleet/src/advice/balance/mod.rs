@@ -44,7 +44,9 @@ pub(super) fn advise(inputs: &AdviceInputs, drives: OsdDrives, settings: &Advice
         Err(reason) => return not_judged(reason),
     };
     let before = state.clone();
-    let stored: u64 = state.pgs.iter().map(|pg| pg.shard_bytes.saturating_mul(pg.homes.len() as u64)).sum();
+    // Damaged dumps say anything: their sums must not wrap to something small.
+    let shards = state.pgs.iter().map(|pg| pg.shard_bytes.saturating_mul(pg.homes.len() as u64));
+    let stored = shards.fold(0, u64::saturating_add);
     let budget = settings.budget.unwrap_or(Bytes(stored / 20));
     let moves = plan(&before, &mut state, budget, settings.horizon_years);
     let worth = match worth::of(&before, &state, &moves, settings.horizon_years) {
@@ -91,5 +93,5 @@ fn plan(before: &ClusterState, state: &mut ClusterState, budget: Bytes, horizon_
 }
 
 fn copied(moves: &[PgMove]) -> u64 {
-    moves.iter().map(|one| one.copied_bytes).sum()
+    moves.iter().map(|one| one.copied_bytes).fold(0, u64::saturating_add)
 }

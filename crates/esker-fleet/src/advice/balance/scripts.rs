@@ -20,7 +20,7 @@ pub(super) fn write(before: &ClusterState, after: &ClusterState) -> UpmapScripts
     let moved: Vec<_> =
         before.pgs.iter().zip(&after.pgs).filter(|(before, after)| before.homes != after.homes).collect();
     let moves = after.moves_since(before);
-    let copied: u64 = moves.iter().map(|one| one.copied_bytes).sum();
+    let copied = moves.iter().map(|one| one.copied_bytes).fold(0, u64::saturating_add);
     let mut apply = head(before, &format!("{} moves, {} to copy", moves.len(), words::bytes(copied as f64)));
     let mut undo = head(before, &format!("the {} moves taken back", moves.len()));
     for (then, now) in &moved {
