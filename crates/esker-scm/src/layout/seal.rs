@@ -45,7 +45,9 @@ mod tests {
 
     #[test]
     fn each_flipped_bit_is_noticed_and_turned_back() {
-        let mut record: Vec<u8> = (0..=255).collect();
+        // Miri takes its time.
+        let bytes = if cfg!(miri) { 24 } else { 256 };
+        let mut record: Vec<u8> = (0..bytes).map(|byte| byte as u8).collect();
         seal(&mut record, 7);
         assert!(is_sound(&record, 7) && !is_sound(&record, 8), "the place counts");
         for bit in 0..record.len() * 8 {
@@ -57,7 +59,7 @@ mod tests {
         }
         let mut two = record.clone();
         two[9] ^= 1;
-        two[200] ^= 64;
+        two[20] ^= 64;
         assert!(!turn_back_one_bit(&mut two, |record| is_sound(record, 7)));
     }
 }

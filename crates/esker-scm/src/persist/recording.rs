@@ -7,6 +7,7 @@ use super::{Persist, PersistError};
 use crate::layout::LINE;
 use esker_core::Rng;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
 /// Bytes that the memory stores whole.
@@ -21,10 +22,33 @@ struct WordStore {
     is_streaming: bool,
 }
 
+/// Stores to words of one line side by side, made by one call.
+#[derive(Debug, Clone)]
+struct LineStore {
+    /// The first word and the one behind the last.
+    words: (u8, u8),
+    /// The bytes of the whole line; only those of the words count.
+    bytes: [u8; LINE as usize],
+    is_streaming: bool,
+}
+
+impl LineStore {
+    /// Bytes of the line that are stored.
+    fn range(&self) -> Range<usize> {
+        self.words.0 as usize * WORD as usize..self.words.1 as usize * WORD as usize
+    }
+
+    /// The same, word by word.
+    fn each_word(&self) -> impl Iterator<Item = WordStore> {
+        let values = self.bytes[self.range()].as_chunks().0.iter();
+        (self.words.0..).zip(values).map(|(word, &value)| WordStore { word, value, is_streaming: self.is_streaming })
+    }
+}
+
 /// Stores to a line that may not be durable, in their order.
 #[derive(Debug, Clone, Default)]
 struct PendingLine {
-    stores: Vec<WordStore>,
+    stores: Vec<LineStore>,
     /// How many of them the next fence makes durable.
     written_back: usize,
 }
@@ -95,17 +119,22 @@ impl Recording {
 
 impl State {
     fn point(&self) -> CrashPoint {
-        let pending = self.pending.iter().map(|(&line, pending)| (line, pending.stores.clone())).collect();
+        let pending = self.pending.iter().map(|(&line, pending)| (line, words_of(&pending.stores))).collect();
         CrashPoint { durable: self.durable.clone(), pending }
     }
 
     fn store(&mut self, at: u64, bytes: &[u8], is_streaming: bool) {
         let end = at + bytes.len() as u64;
         self.current[at as usize..end as usize].copy_from_slice(bytes);
-        for word in at / WORD..end.div_ceil(WORD) {
-            let value = self.current[(word * WORD) as usize..][..WORD as usize].try_into().expect("a word");
-            let line = self.pending.entry(word * WORD / LINE).or_default();
-            line.stores.push(WordStore { word: (word % (LINE / WORD)) as u8, value, is_streaming });
+        const WORDS: u64 = LINE / WORD;
+        let (first, last) = (at / WORD, end.div_ceil(WORD));
+        for line in first / WORDS..last.div_ceil(WORDS) {
+            let words = (first.saturating_sub(line * WORDS) as u8, (last - line * WORDS).min(WORDS) as u8);
+            let mut store = LineStore { words, bytes: [0; LINE as usize], is_streaming };
+            // The pool's end may lie within the line.
+            let range = store.range();
+            store.bytes[range.clone()].copy_from_slice(&self.current[(line * LINE) as usize..][range]);
+            self.pending.entry(line).or_default().stores.push(store);
         }
     }
 
@@ -116,12 +145,16 @@ impl State {
             let streamed = pending.stores.iter().rposition(|store| store.is_streaming).map_or(0, |last| last + 1);
             let hardened = pending.written_back.max(streamed);
             for store in pending.stores.drain(..hardened) {
-                apply(durable, line, &store);
+                durable[(line * LINE) as usize..][store.range()].copy_from_slice(&store.bytes[store.range()]);
             }
             pending.written_back = 0;
             !pending.stores.is_empty()
         });
     }
+}
+
+fn words_of(stores: &[LineStore]) -> Vec<WordStore> {
+    stores.iter().flat_map(LineStore::each_word).collect()
 }
 
 fn apply(image: &mut [u8], line: u64, store: &WordStore) {

@@ -324,6 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
     fn a_pool_is_used_by_one_and_looked_at_by_many_who_change_nothing() {
         let folder = std::env::temp_dir().join(format!("esker-scm-mapped-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();

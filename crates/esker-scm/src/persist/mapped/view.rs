@@ -190,6 +190,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
     fn a_view_shows_pages_in_the_order_of_the_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.set_len(16 * PAGE).unwrap();
@@ -211,6 +212,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
     #[should_panic(expected = "not mapped")]
     fn what_is_not_mapped_is_not_reached() {
         View::new(8, true).unwrap().read(0, &mut [0]);
