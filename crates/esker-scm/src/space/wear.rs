@@ -2,7 +2,7 @@
 
 use crate::layout::{Geometry, PAGE, number32, number64};
 use crate::persist::Persist;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Writes of a page between two looks at it.
 pub(crate) const LOOK_EVERY: u32 = 64;
@@ -15,6 +15,7 @@ pub(crate) struct Wear {
     recent_total: AtomicU64,
     flushed_total: AtomicU64,
     pages: u64,
+    is_off: AtomicBool,
 }
 
 fn place(plan: &Geometry, page: u64) -> u64 {
@@ -29,7 +30,19 @@ impl Wear {
         let flushed_total = AtomicU64::new(number64(&bytes, 0));
         // Zeroes that the system gives: memory is touched where pages are written.
         let recent = vec![0_u32; plan.pages as usize].into_iter().map(AtomicU32::new).collect();
-        Wear { recent, recent_total: AtomicU64::new(0), flushed_total, pages: plan.pages - plan.data }
+        let (recent_total, is_off) = (AtomicU64::new(0), AtomicBool::new(false));
+        Wear { recent, recent_total, flushed_total, pages: plan.pages - plan.data, is_off }
+    }
+
+    /// Counts writes from now on, or does not.
+    pub(crate) fn set_counting(&self, is_counting: bool) {
+        self.is_off.store(!is_counting, Ordering::Relaxed);
+    }
+
+    /// Whether writes are counted.
+    #[inline]
+    pub(crate) fn is_counting(&self) -> bool {
+        !self.is_off.load(Ordering::Relaxed)
     }
 
     /// Counts a write of `page`; whether it is time to look at the page. Whoever writes a page has its file locked, so

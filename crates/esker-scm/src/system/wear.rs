@@ -36,6 +36,12 @@ struct Move {
 }
 
 impl<P: Persist> FileSystem<P> {
+    /// Switches wear-levelling of overwritten pages on, as it is after a mount, or off: for memory that does not wear,
+    /// and to measure what levelling costs. Overwrites are not counted while it is off.
+    pub fn set_wear_levelling(&self, is_on: bool) {
+        self.wear.set_counting(is_on);
+    }
+
     /// Moves the data of `page` of the file to a page that is less worn, if there is one.
     pub(super) fn level(&self, handle: &Handle, data: &mut Data, page: u64) -> FsResult<()> {
         let Some(extent) = data.extents.find(page).filter(|_| !data.is_shared()) else { return Ok(()) };
