@@ -13,7 +13,7 @@ fn is_soak() -> bool {
 }
 
 /// A new pool in memory, and the folder to keep it in.
-fn new_mapped_pool(bytes: u64) -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn new_mapped_pool(bytes: u64) -> (tempfile::TempDir, PathBuf) {
     // On tmpfs no fence waits for a disk.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();

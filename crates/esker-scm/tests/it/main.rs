@@ -6,6 +6,7 @@ mod compare;
 mod crash;
 mod damage;
 mod drive;
+mod exerciser;
 mod fragments;
 mod full;
 mod long;
