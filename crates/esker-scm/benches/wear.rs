@@ -1,6 +1,7 @@
-//! What wear-levelling costs: overwrites with and without it, in turn, on the same pool. Each round makes the same
-//! writes both ways, and which way is first alternates. Processor time of the thread is measured, so that programs
-//! beside it count little. Needs the right to mount tmpfs; `ESKER_BENCH_FOLDER` says where to work without it.
+//! What wear-levelling costs: overwrites with and without it, in turn, on the same pool, and on a pool that was never
+//! levelled. Each round makes the same writes all ways, and begins with another one. Processor time of the thread is
+//! measured, so that programs beside it count little. Needs the right to mount tmpfs; `ESKER_BENCH_FOLDER` says where
+//! to work without it.
 
 mod place;
 
@@ -36,7 +37,7 @@ struct Pool {
 
 impl Pool {
     fn new(place: &Place, bytes: u64) -> Pool {
-        let path = place.folder.join(format!("esker-wear-{}", std::process::id()));
+        let path = place.folder.join("pool");
         let memory = Mapped::create(&path, bytes).expect("a pool");
         // The mapping stays; the name is not needed any more.
         std::fs::remove_file(&path).expect("the pool");
@@ -65,7 +66,7 @@ impl Pool {
     }
 }
 
-fn median(values: &mut [f64]) -> f64 {
+fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
@@ -75,23 +76,27 @@ fn main() {
     let place = Place::new();
     let (rounds, writes) = if is_smoke() { (2, 1000) } else { (41, 200_000) };
     for (name, record) in [("4 KiB", 4096), ("64 KiB", 65536_u64)] {
-        let pool = Pool::new(&place, if is_smoke() { 8 << 20 } else { 256 << 20 });
+        let size = if is_smoke() { 8 << 20 } else { 32 << 20 };
+        // Pages of the levelled pool move, so that its file comes to lie in many pieces. Those of the other never do.
+        let (levelled, other) = (Pool::new(&place, size), Pool::new(&place, size));
+        let ways = [(&levelled, true), (&levelled, false), (&other, false)];
         let (bytes, count, mut rng) = (vec![7; record as usize], writes * 4096 / record, Rng::new(1));
-        let (mut with, mut without, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let mut times = [const { Vec::new() }; 3];
         for round in 0..rounds {
-            let places: Vec<u64> = (0..count).map(|_| zipf(&mut rng, pool.bytes / record) * record).collect();
-            let first = pool.write(round % 2 == 0, &places, &bytes);
-            let second = pool.write(round % 2 != 0, &places, &bytes);
-            let (on, off) = if round % 2 == 0 { (first, second) } else { (second, first) };
-            with.push(on as f64 / count as f64);
-            without.push(off as f64 / count as f64);
-            ratios.push(on as f64 / off as f64);
+            let places: Vec<u64> = (0..count).map(|_| zipf(&mut rng, levelled.bytes / record) * record).collect();
+            for step in 0..ways.len() {
+                let way = (round + step) % ways.len();
+                let (pool, is_on) = ways[way];
+                times[way].push(pool.write(is_on, &places, &bytes) as f64 / count as f64);
+            }
         }
-        println!(
-            "{name}: {:.0} ns each with wear-levelling, {:.0} without; {:+.1} % in the median round",
-            median(&mut with),
-            median(&mut without),
-            (median(&mut ratios) - 1.0) * 100.0
-        );
+        let ratio = |other: usize| {
+            let ratios = times[0].iter().zip(&times[other]).map(|(on, off)| (on / off - 1.0) * 100.0);
+            median(ratios.collect())
+        };
+        let (moving, scattered) = (ratio(1), ratio(2));
+        let [on, off, never] = times.map(median);
+        println!("{name}: {on:.0} ns each with wear-levelling, {off:.0} without on the same pool ({moving:+.1} %),");
+        println!("    {never:.0} on a pool that was never levelled ({scattered:+.1} %; medians of {rounds} rounds)");
     }
 }

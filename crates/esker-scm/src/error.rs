@@ -36,7 +36,7 @@ pub enum FsError {
     #[error("the name is longer than 255 bytes")]
     NameTooLong,
     /// ENOSPC
-    #[error("the pool is full")]
+    #[error("the pool is full, or the file system that it lies on")]
     NoSpace,
     /// ENOSPC
     #[error("the pool has no virtual space for this file in one piece")]

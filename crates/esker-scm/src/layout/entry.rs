@@ -71,7 +71,8 @@ mod tests {
         for entry in [Entry::Empty, Entry::Page(1), Entry::Page((1 << 28) - 1), Entry::Leaf(77), Entry::Run(512)] {
             let bits = entry.encode(5);
             assert_eq!(Entry::decode(bits, 5), Some(entry));
-            for bit in 0..64 {
+            // Miri takes its time.
+            for bit in (0..64).step_by(if cfg!(miri) { 21 } else { 1 }) {
                 assert_eq!(Entry::decode(bits ^ 1 << bit, 5), None, "{entry:?}, bit {bit}");
                 let mut bytes = (bits ^ 1 << bit).to_le_bytes();
                 assert!(turn_back_one_bit(&mut bytes, |bytes| Entry::decode(number64(bytes, 0), 5).is_some()));

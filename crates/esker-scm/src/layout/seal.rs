@@ -46,11 +46,11 @@ mod tests {
     #[test]
     fn each_flipped_bit_is_noticed_and_turned_back() {
         // Miri takes its time.
-        let bytes = if cfg!(miri) { 24 } else { 256 };
+        let (bytes, step) = if cfg!(miri) { (24, 37) } else { (256, 1) };
         let mut record: Vec<u8> = (0..bytes).map(|byte| byte as u8).collect();
         seal(&mut record, 7);
         assert!(is_sound(&record, 7) && !is_sound(&record, 8), "the place counts");
-        for bit in 0..record.len() * 8 {
+        for bit in (0..record.len() * 8).step_by(step) {
             let mut flipped = record.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(!is_sound(&flipped, 7));

@@ -9,6 +9,8 @@ mod recording;
 #[cfg(target_os = "linux")]
 pub use mapped::{Durability, MapError, Mapped, View};
 pub use overlay::Overlay;
+use rustix::io::Errno;
+
 pub use recording::{CrashPoint, PersistedState, Recording};
 
 /// Why stores could not be made durable.
@@ -17,6 +19,13 @@ pub use recording::{CrashPoint, PersistedState, Recording};
 pub struct PersistError {
     /// The system's number of the error.
     pub code: i32,
+}
+
+impl PersistError {
+    /// Whether the file system that the pool lies on, or somebody's share of it, is full.
+    pub fn is_full(&self) -> bool {
+        [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error).contains(&self.code)
+    }
 }
 
 /// A pool's memory. Addresses are bytes from its beginning.
@@ -33,6 +42,16 @@ pub trait Persist: Send + Sync {
     /// Whether the pool has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Has room made for a range where the pool lies, so that no store to it fails for want of room. What is stored
+    /// there stays. Memory that has all of its room gives none.
+    ///
+    /// # Errors
+    /// There is no room ([`PersistError::is_full`]), or the device fails.
+    fn back(&self, at: u64, length: u64) -> Result<(), PersistError> {
+        let _ = (at, length);
+        Ok(())
     }
 
     /// Reads the bytes at `at`.

@@ -1,5 +1,6 @@
 //! Space: which pages are free, and where the pages of a file lie.
 
+mod backed;
 mod buddy;
 mod emptying;
 mod extents;
@@ -7,7 +8,8 @@ mod first_set;
 mod held;
 mod wear;
 
+pub(crate) use backed::Backed;
 pub(crate) use buddy::Buddy;
 pub(crate) use emptying::Sparse;
 pub(crate) use extents::{Extent, Extents};
-pub(crate) use wear::{LOOK_EVERY, Wear};
+pub(crate) use wear::Wear;

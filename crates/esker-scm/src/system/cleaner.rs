@@ -243,7 +243,7 @@ impl<P: Persist> Work<'_, P> {
             }
         };
         let parts = extents.scattered_parts(inode.size.div_ceil(PAGE));
-        let Some((page, pages, physical)) = self.find_room(extents, parts) else { return Ok(false) };
+        let Some((page, pages, physical)) = self.find_room(extents, parts)? else { return Ok(false) };
         let moved = Extent { page, physical, pages };
         self.copy_pages(extents, moved);
         let mut inode = *inode;
@@ -261,25 +261,29 @@ impl<P: Persist> Work<'_, P> {
 
     /// Takes pages in one piece for the first of these parts for which there are: its first page, its pages, and the
     /// first physical page.
-    fn find_room(&mut self, extents: &Extents, parts: impl Iterator<Item = (u64, u64)>) -> Option<(u64, u64, u64)> {
+    fn find_room(
+        &mut self,
+        extents: &Extents,
+        parts: impl Iterator<Item = (u64, u64)>,
+    ) -> FsResult<Option<(u64, u64, u64)>> {
         for (page, pages) in parts {
             let order = pages.next_power_of_two().ilog2();
             let emptied = if pages < RUN { self.take_emptied(pages) } else { None };
-            if let Some(physical) = emptied {
-                self.state.pending.taken.push((physical, pages));
-                return Some((page, pages, physical));
+            if let Some(physical) = emptied
+                && self.keep_if_backed(physical, pages)?
+            {
+                return Ok(Some((page, pages, physical)));
             }
-            if let Some(physical) = self.state.physical.take(order) {
-                self.state.pending.taken.push((physical, 1 << order));
+            if let Some(physical) = self.take_block(order)? {
                 if pages < 1 << order {
                     self.untake(physical + pages, (1 << order) - pages);
                 }
-                return Some((page, pages, physical));
+                return Ok(Some((page, pages, physical)));
             }
             let pieces = extents.pieces(page, page + pages).filter_map(|piece| Some((piece.2?, piece.1)));
             self.state.cleaner.wanting.note(self.state.plan.pages, pieces);
         }
-        None
+        Ok(None)
     }
 
     /// Copies the pages of `to` from where `extents` say that they are.

@@ -78,14 +78,13 @@ impl<P: Persist> FileSystem<P> {
         handle.check_file()?;
         let end = offset.checked_add(bytes.len() as u64).ok_or(FsError::FileTooLarge)?;
         self.check_size(end)?;
-        let keeps_set_id = !handle.node.has_set_id() || caller.is_root();
-        if bytes.is_empty() || (end <= data.size && keeps_set_id && self.overwrite(data, offset, bytes)?) {
-            if !bytes.is_empty() {
-                handle.node.note_modified(caller.now);
-                if self.wear.is_counting() {
-                    self.count_writes(handle, data, offset, bytes.len() as u64)?;
-                }
-            }
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let may_overwrite = end <= data.size && (!handle.node.has_set_id() || caller.is_root());
+        if may_overwrite && let Some(worn) = self.overwrite(data, offset, bytes)? {
+            handle.node.note_modified(caller.now);
+            worn.into_iter().try_for_each(|page| self.level(handle, data, page))?;
             return Ok(bytes.len());
         }
         let mut done = 0;
@@ -107,44 +106,39 @@ impl<P: Persist> FileSystem<P> {
         Ok(done)
     }
 
-    /// Counts the writes of pages, and moves those that are worn.
-    fn count_writes(&self, handle: &Handle, data: &mut Data, offset: u64, length: u64) -> FsResult<()> {
-        let (mut page, end) = (offset / PAGE, (offset + length).div_ceil(PAGE));
-        self.wear.count_total(end - page);
-        while page < end {
-            let Some(extent) = data.extents.find(page) else { return Ok(()) };
-            let until = end.min(extent.page + extent.pages);
-            let worn = (page..until).find(|page| self.wear.count(extent.physical + page - extent.page));
-            page = match worn {
-                Some(worn) => {
-                    self.level(handle, data, worn)?;
-                    worn + 1
-                }
-                None => until,
-            };
-        }
-        Ok(())
-    }
-
-    /// Writes where all pages are mapped; false, with nothing written, if some are not.
-    fn overwrite(&self, data: &Data, offset: u64, bytes: &[u8]) -> FsResult<bool> {
-        let (first, last) = (offset / PAGE, (offset + bytes.len() as u64 - 1) / PAGE);
+    /// Writes where all pages are mapped, and counts their writes; which of them wear-levelling is to look at. None,
+    /// with nothing written, if some are not mapped.
+    fn overwrite(&self, data: &Data, offset: u64, bytes: &[u8]) -> FsResult<Option<Vec<u64>>> {
+        let (first, end) = (offset / PAGE, (offset + bytes.len() as u64).div_ceil(PAGE));
+        let mut worn = Vec::new();
         let extent = data.extents.find(first);
-        let is_one = extent.is_some_and(|extent| last < extent.page + extent.pages);
-        if !is_one && data.extents.pieces(first, last + 1).any(|(_, _, physical)| physical.is_none()) {
-            return Ok(false);
-        }
-        let mut done = 0;
-        while done < bytes.len() {
-            let (piece, place) = locate(data, offset + done as u64, bytes.len() - done);
-            let place = place.ok_or(FsError::Stale)?;
-            store(&self.persist, self.mode, place, &bytes[done..done + piece]);
-            done += piece;
+        if let Some(one) = extent.filter(|extent| end <= extent.page + extent.pages) {
+            self.store_piece(one, offset, bytes, &mut worn);
+        } else if data.extents.pieces(first, end).any(|(_, _, physical)| physical.is_none()) {
+            return Ok(None);
+        } else {
+            for (page, pages, physical) in data.extents.pieces(first, end) {
+                let physical = physical.ok_or(FsError::Stale)?;
+                self.store_piece(Extent { page, physical, pages }, offset, bytes, &mut worn);
+            }
         }
         if self.mode == Mode::Data {
             self.persist.fence()?;
         }
-        Ok(true)
+        Ok(Some(worn))
+    }
+
+    /// Stores those of `bytes`, at `offset`, that lie in `extent`, and counts the writes of its pages.
+    #[inline]
+    fn store_piece(&self, extent: Extent, offset: u64, bytes: &[u8], worn: &mut Vec<u64>) {
+        let start = offset.max(extent.page * PAGE);
+        let end = (offset + bytes.len() as u64).min((extent.page + extent.pages) * PAGE);
+        let place = extent.physical * PAGE + (start - extent.page * PAGE);
+        store(&self.persist, self.mode, place, &bytes[(start - offset) as usize..(end - offset) as usize]);
+        if self.wear.is_counting() {
+            let pages = start / PAGE..end.div_ceil(PAGE);
+            worn.extend(pages.filter(|page| self.wear.count(extent.physical + page - extent.page)));
+        }
     }
 
     /// Makes the bytes between the end of the file and `offset` zeroes, where pages are mapped: they may be those of a
@@ -269,7 +263,6 @@ impl<P: Persist> Work<'_, P> {
                 // A page is looked at when it is written again.
                 let _ = self.state.wear.count(page);
             }
-            self.state.wear.count_total(last - first);
             self.state.transaction.wait_for_stores();
             store(self.persist, self.mode, place, &bytes[(start - offset) as usize..(end - offset) as usize]);
         }

@@ -255,7 +255,7 @@ impl<P: Persist> Work<'_, P> {
     fn evacuate_region(&mut self, region: u64, leaf: u64, opened: &[Opened]) -> FsResult<u64> {
         let mut copied = 0;
         if self.state.physical.is_held(leaf) {
-            let Some((to, _)) = self.take_of_hole(1) else { return Ok(0) };
+            let Some((to, _)) = self.take_of_hole(1)? else { return Ok(0) };
             self.move_leaf(region, to)?;
             self.commit()?;
             copied += 1;
@@ -307,7 +307,7 @@ impl<P: Persist> Work<'_, P> {
         };
         let mut moved = 0;
         while moved < piece.pages {
-            let Some((to, pages)) = self.take_of_hole(piece.pages - moved) else { break };
+            let Some((to, pages)) = self.take_of_hole(piece.pages - moved)? else { break };
             let at = piece.at + moved;
             self.copy(piece.physical + moved, to, pages);
             self.remap(at, to, pages)?;
@@ -324,19 +324,23 @@ impl<P: Persist> Work<'_, P> {
 
     /// Takes up to `pages` pages of a hole: the first and how many. Blocks as large as those that are being emptied
     /// stay whole; without holes, the evacuation ends.
-    fn take_of_hole(&mut self, pages: u64) -> Option<(u64, u64)> {
-        let order = self.state.cleaner.evacuations.now.as_ref()?.order as u32;
+    fn take_of_hole(&mut self, pages: u64) -> FsResult<Option<(u64, u64)>> {
+        let Some(now) = &self.state.cleaner.evacuations.now else { return Ok(None) };
+        let order = now.order as u32;
         let wanted = pages.next_power_of_two().ilog2();
         let Some((start, taken)) = self.state.physical.take_of_hole(wanted, order) else {
             self.give_evacuation_up();
-            return None;
+            return Ok(None);
         };
         let taken = 1 << taken;
-        self.state.pending.taken.push((start, taken));
+        if !self.keep_if_backed(start, taken)? {
+            self.give_evacuation_up();
+            return Ok(None);
+        }
         if taken > pages {
             self.untake(start + pages, taken - pages);
         }
-        Some((start, taken.min(pages)))
+        Ok(Some((start, taken.min(pages))))
     }
 }
 

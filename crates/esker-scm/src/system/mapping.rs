@@ -76,8 +76,10 @@ impl<P: Persist> Work<'_, P> {
     /// Takes up to `1 << order` physical pages, as many in one piece as there are.
     pub(crate) fn take_pages(&mut self, order: u32) -> FsResult<(u64, u64)> {
         let (start, order) = self.state.physical.take_up_to(order).ok_or(FsError::NoSpace)?;
-        self.state.pending.taken.push((start, 1 << order));
-        Ok((start, 1 << order))
+        if self.keep_if_backed(start, 1 << order)? {
+            return Ok((start, 1 << order));
+        }
+        self.take_backed_page().map(|page| (page, 1)).ok_or(FsError::NoSpace)
     }
 
     /// Whether only smaller blocks than `1 << order` pages are free, but a null file has as many pages, or the last
@@ -208,7 +210,6 @@ impl<P: Persist> Work<'_, P> {
             // A page is looked at when it is written again.
             let _ = self.state.wear.count(to + step);
         }
-        self.state.wear.count_total(pages);
     }
 
     /// Gives the file of `inode` at least `pages` of virtual space. If it has fewer, it moves to a new place.

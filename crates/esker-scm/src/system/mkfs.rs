@@ -2,6 +2,7 @@
 
 use super::nulls::NullFiles;
 use super::permission::Caller;
+use super::room::back_metadata;
 use super::work::{Pending, Work};
 use super::{ROOT, State};
 use crate::error::{Damage, FsError, FsResult};
@@ -11,7 +12,7 @@ use crate::layout::superblock::{SUPERBLOCK, Superblock};
 use crate::layout::{Geometry, Kind, PAGE};
 use crate::log::{Log, Mode, Transaction};
 use crate::persist::Persist;
-use crate::space::{Buddy, Extent, Wear};
+use crate::space::{Backed, Buddy, Extent, Wear};
 use esker_core::Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) ->
         pages if pages > Geometry::PAGES_MAX => return Err(MkfsError::TooLarge { bytes }),
         pages => Geometry::plan(pages),
     };
+    back_metadata(persist, &plan)?;
     // Whatever was there is no pool from here on.
     persist.zero_streaming(0, 2 * PAGE);
     persist.fence().map_err(FsError::from)?;
@@ -82,6 +84,7 @@ impl State {
             resting: Vec::new(),
             freed: 0,
             physical: Buddy::new(plan.pages),
+            backed: Backed::new(plan.pages),
             virtual_space: Buddy::new(plan.virtual_pages),
             inode_pages: 0,
             nulls: NullFiles::default(),

@@ -18,6 +18,7 @@ mod permission;
 mod reclaim;
 mod rename;
 mod resize;
+mod room;
 mod scan;
 mod shared;
 mod shared_record;
@@ -51,7 +52,7 @@ use crate::layout::Geometry;
 use crate::layout::header::Header;
 use crate::log::{Log, Mode, Transaction};
 use crate::persist::Persist;
-use crate::space::{Buddy, Wear};
+use crate::space::{Backed, Buddy, Wear};
 use esker_core::Rng;
 use nodes::Node;
 use nulls::NullFiles;
@@ -75,6 +76,7 @@ pub(crate) struct State {
     /// Pages that were freed since the mount, some of them several times.
     freed: u64,
     physical: Buddy,
+    backed: Backed,
     virtual_space: Buddy,
     /// Pages of the inode table.
     pub(crate) inode_pages: u64,
@@ -169,6 +171,7 @@ impl<P: Persist> FileSystem<P> {
     /// # Errors
     /// The device fails.
     pub fn unmount(self) -> FsResult<P> {
+        self.wear.end_looks();
         self.sync_all()?;
         {
             let mut state = self.state.lock().expect("no call panics");

@@ -3,6 +3,7 @@
 //! Nothing else is read: neither directories nor data. Free space is not stored in the pool; it is what no inode has.
 
 use super::mkfs::superblock;
+use super::room::back_metadata;
 use super::scan::scan;
 use super::work::Work;
 use super::{FileSystem, State};
@@ -71,6 +72,7 @@ impl<P: Persist> FileSystem<P> {
     /// It is no pool, of another version, truncated or damaged.
     pub fn mount(persist: P, mode: Mode) -> Result<FileSystem<P>, MountError> {
         let header = read_header(&persist)?;
+        back_metadata(&persist, &header.geometry)?;
         let log = Log::recover(&persist, &header.geometry, mode).map_err(FsError::from)?;
         let mut state = State::new(header.geometry, header.identity, log, Wear::load(&persist, &header.geometry));
         load(&persist, mode, &mut state)?;

@@ -90,6 +90,7 @@ fn mappings() -> usize {
 
 /// Files of up to 40 KB, of which every two-hundredth is open, grows, and is read. 200,000 of them with `ESKER_SOAK`.
 #[test]
+#[expect(clippy::print_stdout, reason = "`make soak` shows what was found")]
 fn open_files_stay_within_the_limit_on_mappings() {
     let count: u64 = if is_soak() { 200_000 } else { 20_000 };
     let (_folder, path) = new_mapped_pool(count * (48 << 10));
@@ -115,6 +116,7 @@ fn open_files_stay_within_the_limit_on_mappings() {
     }
     // Views cost a mapping for each piece of a file; what is not in one piece is read page by page instead.
     let more = mappings().saturating_sub(before);
+    println!("{count} files, 1,000 of them open: {more} mappings");
     assert!(more < 20_000, "{more} mappings for 1,000 open files");
     open.into_iter().for_each(|(_, handle)| system.close(handle).unwrap());
     assert!(check(&system.unmount().unwrap()).unwrap().is_sound());

@@ -9,6 +9,7 @@ mod drive;
 mod exerciser;
 mod fragments;
 mod full;
+mod host;
 mod long;
 mod model;
 mod operation;

@@ -66,13 +66,13 @@ fn zipf(rng: &mut Rng, count: u64) -> u64 {
     (place as u64).saturating_sub(1).min(count - 1)
 }
 
-/// Overwrites of Zipf 0.99 over a file that takes nine tenths of the data, as many that each page is written 300 times
-/// in the mean. A pool of 64 MiB with `ESKER_SOAK`.
+/// Overwrites of Zipf 0.99 over a file that takes nine tenths of the data, as many that each page is written a
+/// thousand times in the mean. A pool of 64 MiB with `ESKER_SOAK`.
 #[test]
 #[expect(clippy::print_stdout, reason = "`make soak` shows what was found")]
 fn the_most_written_page_has_at_most_twice_the_mean() {
-    let pages = if std::env::var_os("ESKER_SOAK").is_some() { 16_384_u64 } else { 600 };
-    let writes = 250 * pages;
+    let pages = if std::env::var_os("ESKER_SOAK").is_some() { 16_384_u64 } else { 300 };
+    let writes = 1000 * pages;
     let system = FileSystem::mount(Counting::new(&new_pool(pages)), Mode::Data).unwrap();
     let caller = Caller::root(Moment(1));
     let file = NewFile::new(Kind::File, 0o644);
@@ -115,7 +115,7 @@ fn a_file_that_is_written_evenly_moves_in_runs() {
     let caller = Caller::root(Moment(1));
     let handle =
         system.open(system.make(&caller, ROOT, b"file", &NewFile::new(Kind::File, 0o644)).unwrap().number).unwrap();
-    let (size, passes) = (4_u64 << 20, 700_u64);
+    let (size, passes) = (4_u64 << 20, 2800_u64);
     system.write(&caller, &handle, 0, &vec![0; size as usize]).unwrap();
     let stores = || system.persist().stores.iter().map(|stores| stores.load(Ordering::Relaxed));
     for pass in 0..passes {

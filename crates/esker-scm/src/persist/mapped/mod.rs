@@ -66,6 +66,8 @@ pub struct Mapped {
     base: NonNull<u8>,
     length: usize,
     file: File,
+    /// Whether the file system below may have no room for what is stored.
+    is_sparse: bool,
     durability: Durability,
     write_back: WriteBack,
     /// Pages that the next fence has to sync, with [`Durability::Msync`].
@@ -157,7 +159,9 @@ impl Mapped {
         let base = NonNull::new(base.cast()).expect("a mapping is not at address 0");
         let write_back = WriteBack::of_this_processor();
         let durability = if write_back == WriteBack::None { Durability::Msync } else { durability };
-        Ok(Mapped { base, length: length as usize, file, durability, write_back, unsynced: Mutex::default() })
+        let is_sparse = !is_device && what == MapFor::Use;
+        let (length, unsynced) = (length as usize, Mutex::default());
+        Ok(Mapped { base, length, file, is_sparse, durability, write_back, unsynced })
     }
 
     /// Takes all the memory of a pool at once, which a sparse file has not: no store waits for a page of it any more,
@@ -248,6 +252,20 @@ impl Drop for Mapped {
 impl Persist for Mapped {
     fn len(&self) -> u64 {
         self.length as u64
+    }
+
+    fn back(&self, at: u64, length: u64) -> Result<(), PersistError> {
+        if !self.is_sparse {
+            return Ok(());
+        }
+        loop {
+            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), at, length) {
+                // Where that cannot be asked for, stores have to do: ramfs has all memory.
+                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(PersistError { code: error.raw_os_error() }),
+            }
+        }
     }
 
     #[inline]

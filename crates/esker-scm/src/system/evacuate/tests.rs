@@ -96,7 +96,7 @@ fn files_of_an_old_pool_come_to_lie_in_one_piece() {
     let pools = if cfg!(miri) { &[(5, 400, 12)] } else { POOLS };
     let mut evacuated = 0;
     for &(seed, pages, pages_max) in pools {
-        let pool = Recording::new(vec![0; (pages * PAGE) as usize]);
+        let pool = Recording::without_crashes(vec![0; (pages * PAGE) as usize]);
         mkfs(&pool, [seed as u8; 16], &caller()).unwrap();
         let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
         let files = age(&system, &mut Rng::new(seed), pages_max);
@@ -133,7 +133,7 @@ fn files_of_an_old_pool_come_to_lie_in_one_piece() {
 fn pages_that_are_held_back_are_given_when_the_pool_is_full() {
     // Miri takes its time.
     let pages = if cfg!(miri) { 400 } else { 2000 };
-    let pool = Recording::new(vec![0; (pages * PAGE) as usize]);
+    let pool = Recording::without_crashes(vec![0; (pages * PAGE) as usize]);
     mkfs(&pool, [1; 16], &caller()).unwrap();
     let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
     let files = age(&system, &mut Rng::new(9), 40);
