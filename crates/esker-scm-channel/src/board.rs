@@ -24,6 +24,7 @@ const SIZE: usize = 8;
 const MODIFIED: usize = 16;
 const ACCESSED: usize = 24;
 const UNREAD: usize = 32;
+const WRITTEN: usize = 40;
 
 const IN_KERNEL: u32 = 1;
 const HAS_SET_ID: u32 = 2;
@@ -101,6 +102,7 @@ impl Record {
     pub fn clear(&self) {
         self.long(MODIFIED).store(0, Ordering::Relaxed);
         self.long(ACCESSED).store(0, Ordering::Relaxed);
+        self.long(WRITTEN).store(0, Ordering::Relaxed);
         self.word(UNREAD).store(1, Ordering::Relaxed);
         self.word(FLAGS).store(0, Ordering::Release);
     }
@@ -162,9 +164,11 @@ impl Record {
         self.long(SIZE).load(Ordering::Acquire)
     }
 
-    /// A client has written.
+    /// A client that has the lock has written so many pages.
     #[inline]
-    pub fn note_modified(&self) {
+    pub fn note_modified(&self, pages: u64) {
+        let written = self.long(WRITTEN);
+        written.store(written.load(Ordering::Relaxed).wrapping_add(pages), Ordering::Relaxed);
         self.long(MODIFIED).store(now().cast_unsigned(), Ordering::Relaxed);
         self.word(UNREAD).store(1, Ordering::Relaxed);
     }
@@ -224,6 +228,10 @@ impl SharedRecord for Record {
 
     fn take_modified(&self) -> Option<Moment> {
         self.take_time(MODIFIED)
+    }
+
+    fn take_written(&self) -> u64 {
+        self.long(WRITTEN).swap(0, Ordering::Relaxed)
     }
 
     fn take_accessed(&self) -> Option<Moment> {

@@ -194,7 +194,7 @@ impl RemoteFile {
             return None;
         }
         view.write(offset, bytes);
-        record.note_modified();
+        record.note_modified(end.div_ceil(PAGE) - offset / PAGE);
         drop(lock);
         Some(Outcome::Done((bytes.len(), end)))
     }
@@ -260,9 +260,14 @@ impl RemoteFile {
         self.done(&Request::SetSize { handle: self.handle, size })
     }
 
-    /// Makes it durable.
+    /// Makes it durable: fsync.
     pub fn sync(&self) -> Outcome<()> {
-        self.done(&Request::Sync { handle: self.handle })
+        self.done(&Request::Sync { handle: self.handle, is_data: false })
+    }
+
+    /// Makes its data durable: fdatasync.
+    pub fn sync_data(&self) -> Outcome<()> {
+        self.done(&Request::Sync { handle: self.handle, is_data: true })
     }
 
     /// The file of the kernel for locks is used for anything from now on.

@@ -82,6 +82,8 @@ pub enum Request<'a> {
     Sync {
         /// The file.
         handle: u32,
+        /// Whether times may stay as they are: fdatasync.
+        is_data: bool,
     },
     /// Asks for a file of the kernel, which comes through the socket.
     Kernel {
@@ -198,7 +200,7 @@ impl<'a> Request<'a> {
             Request::Attributes { handle } => w.byte(5).word(handle),
             Request::Look { path } => w.byte(6).path(path),
             Request::SetSize { handle, size } => w.byte(7).word(handle).long(size),
-            Request::Sync { handle } => w.byte(8).word(handle),
+            Request::Sync { handle, is_data } => w.byte(8).word(handle).byte(is_data.into()),
             Request::Kernel { handle, purpose } => w.byte(9).word(handle).byte((purpose == Purpose::Anything).into()),
             Request::Expose { handle } => w.byte(10).word(handle),
             Request::Unlink { path } => w.byte(11).path(path),
@@ -232,7 +234,7 @@ impl<'a> Request<'a> {
             5 => Request::Attributes { handle: r.word()? },
             6 => Request::Look { path: r.path()? },
             7 => Request::SetSize { handle: r.word()?, size: r.long()? },
-            8 => Request::Sync { handle: r.word()? },
+            8 => Request::Sync { handle: r.word()?, is_data: r.byte()? != 0 },
             9 => {
                 let (handle, is_for_anything) = (r.word()?, r.byte()? != 0);
                 Request::Kernel { handle, purpose: if is_for_anything { Purpose::Anything } else { Purpose::Locks } }
@@ -304,7 +306,7 @@ mod tests {
             Request::Attributes { handle: 9 },
             Request::Look { path: b"" },
             Request::SetSize { handle: 10, size: 11 },
-            Request::Sync { handle: 12 },
+            Request::Sync { handle: 12, is_data: true },
             Request::Kernel { handle: 13, purpose: Purpose::Locks },
             Request::Kernel { handle: 13, purpose: Purpose::Anything },
             Request::Expose { handle: 14 },

@@ -247,8 +247,8 @@ impl Filesystem for Requests {
         reply.ok();
     }
 
-    fn fsync(&self, _: &Request, number: INodeNo, _: FileHandle, _only_data: bool, reply: ReplyEmpty) {
-        answer(self.0.sync(number.0), reply);
+    fn fsync(&self, _: &Request, number: INodeNo, _: FileHandle, is_data: bool, reply: ReplyEmpty) {
+        answer(self.0.sync(number.0, is_data), reply);
     }
 
     fn opendir(&self, request: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -281,8 +281,8 @@ impl Filesystem for Requests {
         }
     }
 
-    fn fsyncdir(&self, _: &Request, number: INodeNo, _: FileHandle, _only_data: bool, reply: ReplyEmpty) {
-        answer(self.0.sync(number.0), reply);
+    fn fsyncdir(&self, _: &Request, number: INodeNo, _: FileHandle, is_data: bool, reply: ReplyEmpty) {
+        answer(self.0.sync(number.0, is_data), reply);
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {

@@ -95,8 +95,8 @@ impl Client {
                 Ok(Reply::Found(client.server.attributes(file.held.handle().number())?))
             }),
             Request::SetSize { handle, size } => self.set_size(handle, size),
-            Request::Sync { handle } => self.with_file(handle, |client, file| {
-                client.server.system().sync(file.held.handle())?;
+            Request::Sync { handle, is_data } => self.with_file(handle, |client, file| {
+                client.server.sync_held(file.held.handle(), is_data)?;
                 Ok(Reply::Done)
             }),
             Request::Kernel { handle, purpose } => self.kernel_file(handle, purpose),

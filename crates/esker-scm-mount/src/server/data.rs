@@ -2,7 +2,7 @@
 
 use super::Server;
 use crate::attributes::now;
-use esker_scm::{Access, Allocate, Caller, FsError, FsResult};
+use esker_scm::{Access, Allocate, Caller, FsError, FsResult, Handle};
 use fuser::Request;
 use rustix::fs::{FallocateFlags, OFlags};
 
@@ -66,13 +66,17 @@ impl Server {
             }
         };
         if has(flags, OFlags::DSYNC) {
-            self.system.sync(handle)?;
+            self.system.sync_data(handle)?;
         }
         Ok(written)
     }
 
-    pub(crate) fn sync(&self, number: u64) -> FsResult<()> {
-        self.system.sync(self.held(number)?.handle())
+    pub(crate) fn sync(&self, number: u64, is_data: bool) -> FsResult<()> {
+        self.sync_held(self.held(number)?.handle(), is_data)
+    }
+
+    pub(crate) fn sync_held(&self, handle: &Handle, is_data: bool) -> FsResult<()> {
+        if is_data { self.system.sync_data(handle) } else { self.system.sync(handle) }
     }
 
     /// fallocate; false if there is no such mode.

@@ -154,7 +154,7 @@ fn a_client_that_goes_leaves_nothing_behind() {
     // Sound, and no file without a name is left (see `remount`).
     ground.remount();
     assert_eq!(fs::read(ground.path("b")).unwrap(), b"on");
-    assert!(client.call(&Request::Sync { handle: 0 }, &[], &mut []).is_err());
+    assert!(client.call(&Request::Sync { handle: 0, is_data: false }, &[], &mut []).is_err());
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn requests_of_a_client_that_mean_nothing_are_refused() {
     let reading = open(&client, "a", OFlags::RDONLY);
     assert_eq!(reading.write(Some(0), b"x"), Outcome::Failed(rustix::io::Errno::BADF));
     for handle in [7, u32::MAX] {
-        assert_eq!(call(&client, &Request::Sync { handle }), Reply::Failed(9));
+        assert_eq!(call(&client, &Request::Sync { handle, is_data: true }), Reply::Failed(9));
         assert_eq!(call(&client, &Request::Share { handle, from: 0, to: 9, wants_pool: false }), Reply::Failed(9));
         assert_eq!(call(&client, &Request::Close { handle }), Reply::Failed(9));
     }

@@ -189,7 +189,7 @@ replace! {
         if slots::file(fd).is_some() { 0 } else { next() }
     }
     [sync_file_range] (fd: c_int, offset: off_t, length: off_t, flags: libc::c_uint) -> c_int, or next {
-        attempt(fd, |file| file.remote.sync()).map_or_else(next, raw::answer_done)
+        attempt(fd, |file| file.remote.sync_data()).map_or_else(next, raw::answer_done)
     }
     [isatty] (fd: c_int) -> c_int, or next {
         if slots::file(fd).is_some() {

@@ -201,6 +201,6 @@ replace! {
         attempt(fd, |file| file.remote.sync()).map_or_else(next, raw::answer_done)
     }
     [fdatasync] (fd: c_int) -> c_int, or next {
-        attempt(fd, |file| file.remote.sync()).map_or_else(next, raw::answer_done)
+        attempt(fd, |file| file.remote.sync_data()).map_or_else(next, raw::answer_done)
     }
 }

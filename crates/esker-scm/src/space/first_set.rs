@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn members_are_those_of_an_ordinary_set() {
-        for count in [1, 64, 65, 5000, 300_000] {
+        // Miri takes its time.
+        for &count in if cfg!(miri) { &[1, 65, 5000][..] } else { &[1, 64, 65, 5000, 300_000] } {
             let (mut set, mut reference, mut rng) = (FirstSet::new(count), BTreeSet::new(), Rng::new(count));
-            // Miri takes its time.
             for _ in 0..if cfg!(miri) { 50 } else { 5000 } {
                 let number = rng.below(count);
                 assert_eq!(set.contains(number), reference.contains(&number));

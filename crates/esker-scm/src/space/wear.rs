@@ -66,6 +66,14 @@ impl Wear {
         true
     }
 
+    /// Counts `writes` of `page` that were made without [`Wear::count`].
+    pub(crate) fn add(&self, page: u64, writes: u32) {
+        if writes > 0 {
+            self.recent[page as usize].fetch_add(writes, Ordering::Relaxed);
+            self.recent_total.fetch_add(u64::from(writes), Ordering::Relaxed);
+        }
+    }
+
     /// Adds the writes since the last looks to the others: the pool is unmounted.
     pub(crate) fn end_looks(&self) {
         for (since_look, recent) in self.since_look.iter().zip(&self.recent) {

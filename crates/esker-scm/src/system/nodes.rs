@@ -271,7 +271,7 @@ impl<P: Persist> FileSystem<P> {
         self.transact(|work| work.close_node(&handle.node))
     }
 
-    /// Makes a file's data and metadata durable: fsync and fdatasync.
+    /// Makes a file's data and metadata durable: fsync.
     ///
     /// # Errors
     /// The device fails.
@@ -282,6 +282,16 @@ impl<P: Persist> FileSystem<P> {
         Ok(())
     }
 
+    /// Makes a file's data durable, and what is needed to read them: fdatasync. Sizes and places are durable already;
+    /// the time of the last write is left to [`FileSystem::sync`] or [`FileSystem::close`].
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn sync_data(&self, handle: &Handle) -> FsResult<()> {
+        let _data = handle.node.lock()?;
+        Ok(self.persist.fence()?)
+    }
+
     /// Makes everything durable.
     ///
     /// # Errors
@@ -290,6 +300,10 @@ impl<P: Persist> FileSystem<P> {
         let nodes: Vec<Arc<Node>> = self.look(|work| Ok(work.state.open.values().cloned().collect()))?;
         for node in nodes {
             self.transact(|work| work.settle_node(&node))?;
+            // Whoever has it locked is counted the next time.
+            if let Ok(data) = node.data.try_read() {
+                self.count_shared_writes(&data);
+            }
         }
         self.wear.flush(&self.persist, &self.header.geometry);
         self.persist.fence()?;

@@ -9,10 +9,13 @@ use super::nodes::{Data, Handle, Node};
 use super::shared_record::SharedRecord;
 use super::{FileSystem, Work};
 use crate::error::{FsError, FsResult};
-use crate::layout::Stretch;
+use crate::layout::{PAGE, Stretch};
 use crate::persist::Persist;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, RwLockWriteGuard};
+
+/// Most pages that clients are believed to have written between two calls: 64 GiB.
+const SHARED_WRITES_MAX: u64 = 1 << 24;
 
 /// The data of an open file, locked against everybody else, clients included.
 pub(super) struct Locked<'a> {
@@ -79,8 +82,29 @@ impl<P: Persist> FileSystem<P> {
     pub fn unshare(&self, handle: &Handle) -> FsResult<()> {
         let mut data = handle.node.lock()?;
         handle.node.note_shared_times(&data);
+        self.count_shared_writes(&data);
         data.shared = None;
         Ok(())
+    }
+
+    /// Counts what clients have written as if it was spread evenly over the file: an estimate, as they say how many
+    /// pages they wrote, but not which.
+    pub(super) fn count_shared_writes(&self, data: &Data) {
+        let Some(shared) = &data.shared else { return };
+        let written = shared.take_written().min(SHARED_WRITES_MAX);
+        let pages = data.size.div_ceil(PAGE);
+        if written == 0 || pages == 0 || !self.wear.is_counting() {
+            return;
+        }
+        let (each, rest) = (written / pages, written % pages);
+        for (page, length, physical) in data.extents.pieces(0, pages) {
+            let Some(physical) = physical else { continue };
+            for step in 0..length {
+                // The rest is spread, too.
+                let more = ((page + step + 1) * rest / pages) - ((page + step) * rest / pages);
+                self.wear.add(physical + step, (each + more) as u32);
+            }
+        }
     }
 
     /// Where pages `from` to `to` of a file lie. They stay there as long as the file is shared.

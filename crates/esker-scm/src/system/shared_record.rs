@@ -20,6 +20,9 @@ pub trait SharedRecord: fmt::Debug + Send + Sync {
     /// When a client has written since the last call.
     fn take_modified(&self) -> Option<Moment>;
 
+    /// Pages that clients have written since the last call, by what they say.
+    fn take_written(&self) -> u64;
+
     /// When a client has read since the last call.
     fn take_accessed(&self) -> Option<Moment>;
 }

@@ -85,7 +85,7 @@ fn others() -> [Operation; 10] {
         SetXattr("/A".into(), "user.b".into(), 17),
         RemoveXattr("/A/foo".into(), "user.a".into()),
         Permissions("/A".into(), 0o700),
-        Sync("/A/foo".into()),
+        SyncData("/A/foo".into()),
         Hold("/bar".into(), 0),
         Fifo("/A/bar".into()),
     ]

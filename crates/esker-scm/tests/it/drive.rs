@@ -182,10 +182,13 @@ impl<P: Persist> Driven<P> {
             Preallocate(path, offset, length) => allocate(path, *offset, *length, Allocate::KeepSize),
             Extend(path, offset, length) => allocate(path, *offset, *length, Allocate::Extend),
             ZeroRange(path, offset, length) => allocate(path, *offset, *length, Allocate::ZeroRange),
-            Sync(path) => {
+            Sync(path) | SyncData(path) => {
                 let number = find(system, path)?;
                 let handle = system.open(number)?;
-                let synced = system.sync(&handle);
+                let synced = match operation {
+                    Sync(_) => system.sync(&handle),
+                    _ => system.sync_data(&handle),
+                };
                 system.close(handle)?;
                 synced
             }

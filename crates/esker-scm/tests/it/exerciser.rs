@@ -153,7 +153,7 @@ impl Exerciser<'_> {
             54..56 => self.clean(),
             56..59 => {
                 let (system, handle) = self.mounted();
-                system.sync(handle).unwrap();
+                if self.size().is_multiple_of(2) { system.sync(handle) } else { system.sync_data(handle) }.unwrap();
             }
             _ if self.rng.below(20) == 0 => {
                 self.unmount();

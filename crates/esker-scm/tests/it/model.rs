@@ -246,7 +246,7 @@ impl Model {
                 let id = self.find(path)?;
                 self.things.get_mut(&id).expect("a thing").permissions = *permissions;
             }
-            Sync(path) => drop(self.find(path)?),
+            Sync(path) | SyncData(path) => drop(self.find(path)?),
             Clean { .. } | Compact => {}
             Hold(path, number) => {
                 let id = self.find(path)?;

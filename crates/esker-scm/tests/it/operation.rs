@@ -29,6 +29,8 @@ pub(crate) enum Operation {
     RemoveXattr(String, String),
     Permissions(String, u16),
     Sync(String),
+    /// fdatasync.
+    SyncData(String),
     /// The file stays open under a number; a name that is taken away later does not end it.
     Hold(String, usize),
     WriteHeld(usize, u64, u64, u64),
@@ -103,6 +105,7 @@ pub(crate) fn random(rng: &mut Rng, number: u64, known: &[String]) -> Operation 
             _ => Release(rng.below(3) as usize),
         },
         28 => Fifo(path(rng)),
+        29 if number.is_multiple_of(2) => SyncData(path(rng)),
         29 => Sync(path(rng)),
         30 if rng.below(2) == 0 => Compact,
         _ => Clean { is_full: rng.below(2) == 0 },

@@ -15,6 +15,7 @@ struct Record {
     is_locked: AtomicBool,
     size: AtomicU64,
     modified: AtomicI64,
+    written: AtomicU64,
 }
 
 impl SharedRecord for Record {
@@ -34,6 +35,10 @@ impl SharedRecord for Record {
 
     fn take_modified(&self) -> Option<Moment> {
         Some(self.modified.swap(0, Ordering::Relaxed)).filter(|&moment| moment != 0).map(Moment)
+    }
+
+    fn take_written(&self) -> u64 {
+        self.written.swap(0, Ordering::Relaxed)
     }
 
     fn take_accessed(&self) -> Option<Moment> {
@@ -128,4 +133,37 @@ fn what_clients_write_has_a_time_and_the_size_is_told() {
     let system = FileSystem::mount(system.unmount().unwrap(), Mode::Metadata).unwrap();
     assert_eq!(system.attributes(number).unwrap().modified, Moment(77_000));
     assert_eq!(system.set_size(&CALLER, &system.open(number).unwrap(), u64::MAX).unwrap_err().errno(), 27);
+}
+
+/// What clients say that they wrote is counted as wear, spread evenly, and no more than they can have written.
+#[test]
+fn what_clients_write_wears_the_pages_of_the_file() {
+    let pool = Recording::without_crashes(new_pool(512));
+    let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
+    let file = make(&system, "a");
+    system.write(&CALLER, &file, 0, &[1; 10 * PAGE as usize]).unwrap();
+    let plan = system.header().geometry;
+    let place = system.stretches(&file, 0, 10).unwrap();
+    let counts = || -> Vec<u64> {
+        let pages = place.iter().flat_map(|stretch| stretch.physical..stretch.physical + stretch.pages);
+        let count = |page| {
+            let mut bytes = [0; 4];
+            system.persist().read(plan.wear * PAGE + 64 + page * 4, &mut bytes);
+            u64::from(u32::from_le_bytes(bytes))
+        };
+        pages.map(count).collect()
+    };
+    let record = Arc::new(Record::default());
+    system.share(&file, record.clone()).unwrap();
+    record.written.store(10_003, Ordering::Relaxed);
+    system.sync_all().unwrap();
+    let counted = counts();
+    assert_eq!(counted.len(), 10);
+    assert_eq!(counted.iter().sum::<u64>(), 10_003);
+    assert!(counted.iter().all(|&count| (1000..=1001).contains(&count)), "{counted:?}");
+    record.written.store(u64::MAX, Ordering::Relaxed);
+    system.unshare(&file).unwrap();
+    system.close(file).unwrap();
+    system.sync_all().unwrap();
+    assert_eq!(counts().iter().sum::<u64>(), 10_003 + (1 << 24), "a wild number has its bound");
 }
