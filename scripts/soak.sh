@@ -27,14 +27,21 @@ ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --tes
 ESKER_SOAK_KILLS=100 cargo test --locked --quiet -p esker-cli --test it kills::
 # All sequences of one and two operations on SCMFS, and two thousand of ten, that lose power.
 ESKER_SOAK=1 cargo test --release --locked --quiet -p esker-scm --test it -- --nocapture ace::
-# Ten million random operations that leak nothing, and 200,000 files of which a thousand are open.
-ESKER_SOAK=1 cargo test --release --locked --quiet -p esker-scm --test it -- long::
-# Fifty kills of a mounted pool under SQLite, PostgreSQL, git and cargo on the mount and with the library of clients,
-# POSIX tests, and a million random operations of fsx either way, as root, where FUSE and the tools are at hand (their
-# scripts say how they are installed).
+# Ten million random operations that leak nothing, 200,000 files of which a thousand are open, a million operations on
+# one file, and a pool whose pages are overwritten a thousand times each; then what wear-levelling costs.
+ESKER_SOAK=1 cargo test --release --locked --quiet -p esker-scm --test it -- --nocapture long:: exerciser:: wear::
+cargo bench --locked --quiet -p esker-scm --bench wear
+# The library under Miri, where a nightly toolchain has it.
+if cargo +nightly miri --version >/dev/null 2>&1; then scripts/miri.sh; fi
+# Fifty kills of a mounted pool under SQLite, and under Postmark with kills of clients, PostgreSQL, git and cargo on the
+# mount and with the library of clients, POSIX tests, a million random operations of fsx either way, and what fio
+# verifies, as root, where FUSE and the tools are at hand (their scripts say how they are installed). xfstests takes
+# hours, and is run by scripts/xfstests.sh alone.
 if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ]; then
     make --silent build
     scripts/scmfs-kills.sh 50
+    if command -v postmark >/dev/null; then scripts/scmfs-postmark.sh 50; fi
+    if command -v fio >/dev/null; then scripts/scmfs-fio.sh; fi
     scripts/scmfs-programs.sh mount
     scripts/scmfs-programs.sh run
     if [ -x target/tools/bin/pjdfstest ]; then scripts/pjdfstest.sh; fi

@@ -177,7 +177,7 @@ mod tests {
         let mut extents = Extents::default();
         let mut pages: Vec<Option<u64>> = vec![None; 200];
         // Miri takes its time.
-        for _ in 0..if cfg!(miri) { 200 } else { 20_000 } {
+        for _ in 0..if cfg!(miri) { 50 } else { 20_000 } {
             let from = rng.below(200);
             let to = (from + 1 + rng.below(12)).min(200);
             if rng.below(2) == 0 {
