@@ -18,7 +18,7 @@ end() {
     rm -f "$helper"
 }
 trap end EXIT
-mkdir "$folder/test" "$folder/scratch" "$folder/results"
+mkdir "$folder/test" "$folder/scratch" "$folder/results" "$folder/bin"
 if [ "${ESKER_TMPFS:-0}" = 1 ]; then
     cat >"$folder/config" <<CONFIG
 export FSTYP=tmpfs TEST_DEV=esker-test SCRATCH_DEV=esker-scratch
@@ -26,8 +26,20 @@ export TMPFS_MOUNT_OPTIONS="-o size=2g" TEST_FS_MOUNT_OPTS="-o size=2g"
 CONFIG
     mount -t tmpfs -o size=2g esker-test "$folder/test"
 else
-    printf '#!/bin/sh\nexec "%s" fs mount "$1" "$2"\n' "$esker" >"$helper"
+    # umount(8) returns before the process of the mount has let go of the pool.
+    cat >"$helper" <<HELPER
+#!/bin/sh
+for try in \$(seq 50); do
+    said="\$("$esker" fs mount "\$1" "\$2" 2>&1)" && exit 0
+    case "\$said" in *"another process uses"*) sleep 0.1 ;; *) break ;; esac
+done
+echo "\$said" >&2
+exit 1
+HELPER
     chmod 755 "$helper"
+    # It asks df for the type, and knows none but fuse.
+    printf '#!/bin/sh\n"%s" "$@" | sed "s/ fuse\\.scmfs / fuse /"\n' "$(command -v df)" >"$folder/bin/df"
+    chmod 755 "$folder/bin/df"
     for pool in test scratch; do "$esker" fs mkfs "$folder/$pool.pool" --size 2GiB; done
     cat >"$folder/config" <<CONFIG
 export FSTYP=fuse FUSE_SUBTYP=.scmfs TEST_DEV=$folder/test.pool SCRATCH_DEV=$folder/scratch.pool
@@ -39,7 +51,7 @@ export TEST_DIR=$folder/test SCRATCH_MNT=$folder/scratch RESULT_BASE=$folder/res
 CONFIG
 [ $# -gt 0 ] || set -- -g generic/auto
 cd "$tests"
-HOST_OPTIONS="$folder/config" ./check "$@" || true
+PATH="$folder/bin:$PATH" HOST_OPTIONS="$folder/config" ./check "$@" || true
 umount "$folder/test" 2>/dev/null || true
 umount "$folder/scratch" 2>/dev/null || true
 if [ "${ESKER_TMPFS:-0}" != 1 ]; then

@@ -6,15 +6,21 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes that one mapping of the processor can cover, if addresses and pool are aligned alike.
 const HUGE: usize = 2 << 20;
 /// Bytes that are made ready at once for stores one behind the other: the first store to each page would wait for the
 /// kernel.
 const AHEAD: u64 = 512 << 10;
-/// Most mappings of one view: a process has 65,530 in all.
+/// Most mappings of one view.
 const STRETCHES_MAX: usize = 512;
+/// Most mappings of all views of a process, which has 65,530 in all: each can split what was reserved around it, and
+/// the program needs some.
+const PROCESS_MAX: usize = 16_384;
+
+/// Mappings of all views of this process.
+static OF_PROCESS: AtomicUsize = AtomicUsize::new(0);
 
 /// Pages of one file, mapped from its pool. Nothing else of the pool can be reached through it.
 #[derive(Debug)]
@@ -78,7 +84,7 @@ impl View {
         if stretch.page >= end {
             return Ok(());
         }
-        if self.mappings == STRETCHES_MAX {
+        if self.mappings == STRETCHES_MAX || OF_PROCESS.load(Ordering::Relaxed) >= PROCESS_MAX {
             return Err(Errno::NOMEM);
         }
         let access = if self.is_writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
@@ -92,6 +98,7 @@ impl View {
             rustix::mm::madvise(at.cast(), length as usize, Advice::LinuxDontFork)?;
         }
         self.mappings += 1;
+        OF_PROCESS.fetch_add(1, Ordering::Relaxed);
         self.note(stretch.page, end);
         Ok(())
     }
@@ -179,6 +186,7 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
+        OF_PROCESS.fetch_sub(self.mappings, Ordering::Relaxed);
         // SAFETY: the mapping was made by `new` with this length, and nobody has its address any more.
         let _ = unsafe { rustix::mm::munmap(self.reserved.0.as_ptr().cast(), self.reserved.1) };
     }
@@ -209,6 +217,26 @@ mod tests {
         let mut read = [0; 10];
         view.read(2 * PAGE - 5, &mut read);
         assert_eq!(read, [7; 10]);
+    }
+
+    /// Many scattered files leave a process mappings for itself.
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn all_views_of_a_process_have_a_part_of_its_mappings() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(2048 * PAGE).unwrap();
+        let scattered = || {
+            let mut view = View::new(1024, true).unwrap();
+            let mut map = |page| view.map(file.as_fd(), Stretch { page, physical: 2 * page, pages: 1 });
+            let mapped = (0..1024).map_while(|page| map(page).ok()).count();
+            (view, mapped)
+        };
+        let views: Vec<(View, usize)> = (0..40).map(|_| scattered()).collect();
+        let all: usize = views.iter().map(|(_, mapped)| mapped).sum();
+        assert!((PROCESS_MAX - 100..=PROCESS_MAX).contains(&all), "{all}");
+        assert!(views.iter().all(|(view, _)| view.mappings <= STRETCHES_MAX));
+        drop(views);
+        assert_eq!(scattered().1, STRETCHES_MAX);
     }
 
     #[test]

@@ -34,7 +34,8 @@ fn make(system: &FileSystem<Recording>, name: u64, pages: u64) -> u64 {
 fn age(system: &FileSystem<Recording>, rng: &mut Rng, pages_max: u64) -> Files {
     let room = system.statistics().unwrap().capacity / PAGE * 85 / 100;
     let (mut files, mut live, mut written, mut name): (Files, u64, u64, u64) = (Vec::new(), 0, 0, 0);
-    while written < 4 * room {
+    // Miri takes its time.
+    while written < if cfg!(miri) { 2 * room } else { 4 * room } {
         let most = if rng.below(4) == 0 { pages_max } else { pages_max / 16 + 1 };
         let pages = 1 + rng.below(most);
         while live + pages > room {
@@ -90,12 +91,10 @@ fn clean(system: &FileSystem<Recording>) -> u64 {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the next test moves files of an old pool, too, in a smaller one")]
 fn files_of_an_old_pool_come_to_lie_in_one_piece() {
-    const POOLS: &[(u64, u64, u64)] = &[(1, 2000, 40), (2, 5000, 120), (3, 8000, 60), (4, 6000, 100), (5, 900, 12)];
-    // Miri takes its time.
-    let pools = if cfg!(miri) { &[(5, 400, 12)] } else { POOLS };
     let mut evacuated = 0;
-    for &(seed, pages, pages_max) in pools {
+    for (seed, pages, pages_max) in [(1, 2000, 40), (2, 5000, 120), (3, 8000, 60), (4, 6000, 100), (5, 900, 12)] {
         let pool = Recording::without_crashes(vec![0; (pages * PAGE) as usize]);
         mkfs(&pool, [seed as u8; 16], &caller()).unwrap();
         let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
@@ -125,14 +124,14 @@ fn files_of_an_old_pool_come_to_lie_in_one_piece() {
         verify(&FileSystem::mount(pool, Mode::Metadata).unwrap(), &files);
         evacuated += copied;
     }
-    assert!(evacuated > if cfg!(miri) { 10 } else { 1000 }, "{evacuated} pages moved");
+    assert!(evacuated > 1000, "{evacuated} pages moved");
 }
 
 /// A call that finds no free page gets those that are held back.
 #[test]
 fn pages_that_are_held_back_are_given_when_the_pool_is_full() {
     // Miri takes its time.
-    let pages = if cfg!(miri) { 400 } else { 2000 };
+    let pages = if cfg!(miri) { 300 } else { 2000 };
     let pool = Recording::without_crashes(vec![0; (pages * PAGE) as usize]);
     mkfs(&pool, [1; 16], &caller()).unwrap();
     let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
