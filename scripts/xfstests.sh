@@ -10,6 +10,8 @@ shift
 esker="$(realpath "${ESKER:-target/release/esker}")"
 [ -x "$tests/ltp/fsstress" ] || { echo "$tests: not built; run make there"; exit 2; }
 folder="$(mktemp -d /dev/shm/xfstests.XXXXXX)"
+# Tests become other users.
+chmod 755 "$folder"
 helper=/sbin/mount.fuse.scmfs
 [ ! -e "$helper" ] || { echo "$helper exists; remove it first"; exit 2; }
 end() {

@@ -34,8 +34,7 @@ fn make(system: &FileSystem<Recording>, name: u64, pages: u64) -> u64 {
 fn age(system: &FileSystem<Recording>, rng: &mut Rng, pages_max: u64) -> Files {
     let room = system.statistics().unwrap().capacity / PAGE * 85 / 100;
     let (mut files, mut live, mut written, mut name): (Files, u64, u64, u64) = (Vec::new(), 0, 0, 0);
-    // Miri takes its time.
-    while written < if cfg!(miri) { 2 * room } else { 4 * room } {
+    while written < 4 * room {
         let most = if rng.below(4) == 0 { pages_max } else { pages_max / 16 + 1 };
         let pages = 1 + rng.below(most);
         while live + pages > room {
@@ -91,7 +90,7 @@ fn clean(system: &FileSystem<Recording>) -> u64 {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "the next test moves files of an old pool, too, in a smaller one")]
+#[cfg_attr(miri, ignore = "Miri takes longer than twenty minutes")]
 fn files_of_an_old_pool_come_to_lie_in_one_piece() {
     let mut evacuated = 0;
     for (seed, pages, pages_max) in [(1, 2000, 40), (2, 5000, 120), (3, 8000, 60), (4, 6000, 100), (5, 900, 12)] {
@@ -129,10 +128,9 @@ fn files_of_an_old_pool_come_to_lie_in_one_piece() {
 
 /// A call that finds no free page gets those that are held back.
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes longer than twenty minutes")]
 fn pages_that_are_held_back_are_given_when_the_pool_is_full() {
-    // Miri takes its time.
-    let pages = if cfg!(miri) { 300 } else { 2000 };
-    let pool = Recording::without_crashes(vec![0; (pages * PAGE) as usize]);
+    let pool = Recording::without_crashes(vec![0; 2000 * PAGE as usize]);
     mkfs(&pool, [1; 16], &caller()).unwrap();
     let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
     let files = age(&system, &mut Rng::new(9), 40);
