@@ -32,7 +32,9 @@ impl Server {
         self.callers.call(request, |caller| {
             self.system.check(caller, number, access_of(flags))?;
             if has(flags, OFlags::TRUNC) {
+                let had_set_id = held.handle().has_set_id();
                 self.system.set_size(caller, held.handle(), 0)?;
+                self.note_set_id(number, had_set_id);
             }
             Ok(())
         })
@@ -41,6 +43,13 @@ impl Server {
     pub(crate) fn read(&self, number: u64, offset: u64, into: &mut [u8]) -> FsResult<usize> {
         // Who opened the file to read it may.
         self.system.read(&Caller::root(now()), self.held(number)?.handle(), offset, into)
+    }
+
+    /// The kernel asks for sizes and times again after a write or a truncation, but not for permissions.
+    fn note_set_id(&self, number: u64, had_set_id: bool) {
+        if had_set_id {
+            self.coherence.forget_attributes(number);
+        }
     }
 
     /// Writes. Where pages of a mapping are written back, the kernel does not say for whom.
@@ -54,6 +63,7 @@ impl Server {
         self.note_change();
         let held = self.held(number)?;
         let handle = held.handle();
+        let had_set_id = handle.has_set_id();
         let written = if is_from_mapping {
             self.with_room(|| self.system.write(&Caller::root(now()), handle, offset, bytes))?
         } else {
@@ -65,6 +75,7 @@ impl Server {
                 self.with_room(|| self.system.write(&caller, handle, offset, bytes))?
             }
         };
+        self.note_set_id(number, had_set_id);
         if has(flags, OFlags::DSYNC) {
             self.system.sync_data(handle)?;
         }
@@ -108,6 +119,7 @@ impl Server {
         let (source, target) = (self.held(from.0)?, self.held(to.0)?);
         let length = length.min(COPIED_MAX);
         let mut buffer = vec![0; COPIED.min(length as usize)];
+        let had_set_id = target.handle().has_set_id();
         let mut done = 0;
         while done < length {
             let piece = buffer.len().min((length - done) as usize);
@@ -121,6 +133,7 @@ impl Server {
                 Err(error) => return Err(error),
             }
         }
+        self.note_set_id(to.0, had_set_id);
         Ok(done)
     }
 }

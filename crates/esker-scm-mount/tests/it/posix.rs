@@ -180,3 +180,34 @@ fn times_are_set_and_permissions_are_asked() {
     let access = rustix::fs::access(ground.path("a"), rustix::fs::Access::EXEC_OK);
     assert_eq!(access, Err(Errno::ACCESS));
 }
+
+/// The kernel keeps what it knows of a file, and asks for permissions alone only if it has to: it has to learn that
+/// writes of others take set-user-ID away.
+#[test]
+fn others_see_at_once_that_a_write_took_set_user_id_away() {
+    use std::os::unix::process::CommandExt;
+    let Some(ground) = Ground::new() else { return };
+    let (nobody, path) = (65_534, ground.path("file"));
+    fs::set_permissions(ground.path("").parent().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(ground.path(".."), fs::Permissions::from_mode(0o755)).unwrap();
+    let permissions = || {
+        let found = rustix::fs::statx(CWD, &path, AtFlags::empty(), rustix::fs::StatxFlags::MODE).unwrap();
+        u32::from(found.stx_mode) & 0o7777
+    };
+    for (mode, command, expected) in [
+        (0o6644, "echo > \"$0\"", 0o2644),
+        (0o6754, "echo > \"$0\"", 0o754),
+        (0o6744, "echo more >> \"$0\"", 0o2744),
+        (0o4644, "printf X | dd of=\"$0\" conv=notrunc 2> /dev/null", 0o644),
+        (0o4644, "truncate -s 3 \"$0\"", 0o644),
+    ] {
+        fs::write(&path, "before").unwrap();
+        std::os::unix::fs::chown(&path, Some(nobody), Some(nobody)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(permissions(), mode);
+        let mut other = std::process::Command::new("sh");
+        let status = other.args(["-c", command]).arg(&path).uid(nobody).gid(nobody).status().unwrap();
+        let found = permissions();
+        assert!(status.success() && found == expected, "{command} on {mode:o}: {found:o}");
+    }
+}

@@ -70,6 +70,12 @@ impl Handle {
     pub fn number(&self) -> u64 {
         self.node.number
     }
+
+    /// Whether who executes the file acts as its owner, or as its group: who writes without being the administrator may
+    /// take that away.
+    pub fn has_set_id(&self) -> bool {
+        self.node.has_set_id()
+    }
 }
 
 /// Times of an open file that its inode does not show yet.
