@@ -152,6 +152,8 @@ impl Newton {
             }
         }
         self.weights[class] = sum;
+        // A class on many types is quicker with the zeroes of the others in between.
+        let is_sparse = 2 * pairs.len() < relaxation.types.len();
         for pair in pairs.clone() {
             let weight = self.weight[pair];
             // Not the difference of two large numbers.
@@ -165,11 +167,17 @@ impl Newton {
             for (at, load) in relaxation.loads_of(pair).iter().enumerate() {
                 let row = self.matrix.row(first + at);
                 let factor = weight * load / sum;
-                for other in pairs.start..pair {
-                    let rows = relaxation.rows_of(other);
-                    for (value, other) in row[rows.clone()].iter_mut().zip(&self.column[rows]) {
+                let subtract = |row: &mut [f64], column: &[f64]| {
+                    for (value, other) in row.iter_mut().zip(column) {
                         *value -= factor * other;
                     }
+                };
+                if is_sparse {
+                    for rows in (pairs.start..pair).map(|other| relaxation.rows_of(other)) {
+                        subtract(&mut row[rows.clone()], &self.column[rows]);
+                    }
+                } else {
+                    subtract(&mut row[..first], &self.column);
                 }
                 for (value, other) in row[first..].iter_mut().zip(relaxation.loads_of(pair)) {
                     *value += own * load * other;
