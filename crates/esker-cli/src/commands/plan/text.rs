@@ -161,14 +161,19 @@ fn constraints(plan: &MixPlan, currency: &str) -> String {
 
 fn others(plan: &MixPlan, currency: &str) -> String {
     let mut text = "Other plans, not simulated:\n".to_string();
-    let line = |one: &OtherPlan| match one.cost {
+    let line = |one: &OtherPlan, none: &str| match one.cost {
         Some(cost) => format!("  {}: {} {currency}, {}\n", one.sort, words::money(cost), one.title),
-        None => format!("  {}: none was found\n", one.sort),
+        None => format!("  {}: {none}\n", one.sort),
     };
-    text.extend(plan.runners_up.iter().chain(&plan.others).map(line));
+    text.extend(
+        plan.runners_up
+            .iter()
+            .chain(&plan.others)
+            .map(|one| line(one, "none was found that keeps the limits of the model")),
+    );
     if !plan.beside.is_empty() {
         text += "Designs of a study, simulated:\n";
-        text.extend(plan.beside.iter().map(line));
+        text.extend(plan.beside.iter().map(|one| line(one, "none that was simulated keeps every budget")));
     }
     for one in &plan.break_even {
         let up_to =
