@@ -28,6 +28,9 @@ fn zipf(rng: &mut Rng, count: u64) -> u64 {
     (place as u64).saturating_sub(1).min(count - 1)
 }
 
+/// Bytes of a pool.
+const SIZE: u64 = 32 << 20;
+
 /// A pool whose file takes nine tenths of the data.
 struct Pool {
     system: FileSystem<Mapped>,
@@ -36,9 +39,9 @@ struct Pool {
 }
 
 impl Pool {
-    fn new(place: &Place, bytes: u64) -> Pool {
+    fn new(place: &Place) -> Pool {
         let path = place.folder.join("pool");
-        let memory = Mapped::create(&path, bytes).expect("a pool");
+        let memory = Mapped::create(&path, SIZE).expect("a pool");
         // The mapping stays; the name is not needed any more.
         std::fs::remove_file(&path).expect("the pool");
         touch(&memory);
@@ -76,9 +79,8 @@ fn main() {
     let place = Place::new();
     let (rounds, writes) = if is_smoke() { (2, 1000) } else { (41, 200_000) };
     for (name, record) in [("4 KiB", 4096), ("64 KiB", 65536_u64)] {
-        let size = if is_smoke() { 8 << 20 } else { 32 << 20 };
         // Pages of the levelled pool move, so that its file comes to lie in many pieces. Those of the other never do.
-        let (levelled, other) = (Pool::new(&place, size), Pool::new(&place, size));
+        let (levelled, other) = (Pool::new(&place), Pool::new(&place));
         let ways = [(&levelled, true), (&levelled, false), (&other, false)];
         let (bytes, count, mut rng) = (vec![7; record as usize], writes * 4096 / record, Rng::new(1));
         let mut times = [const { Vec::new() }; 3];
