@@ -106,7 +106,7 @@ impl Mount {
         let clients = Clients::listen(&server, point.directory.clone(), point.device())?;
         let (end, ended) = channel();
         let tender = start_tender(server.clone(), ended)?;
-        let served = session.run();
+        let served = session.run().or_else(end_of_connection);
         clients.stop();
         let tended = stop_tender(end, tender);
         let unmounted = Arc::into_inner(server).expect("nobody serves any more").unmount();
@@ -116,6 +116,13 @@ impl Mount {
             error => io::Error::other(error),
         })
     }
+}
+
+/// The kernel tells a thread ECONNABORTED that takes a request just as the file system is unmounted, and others ENODEV:
+/// both are the end of the connection.
+fn end_of_connection(error: io::Error) -> io::Result<()> {
+    let is_end = error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error());
+    if is_end { Ok(()) } else { Err(error) }
 }
 
 type Tender = JoinHandle<FsResult<()>>;

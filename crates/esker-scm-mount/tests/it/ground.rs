@@ -1,12 +1,13 @@
 //! A mounted pool, which is unmounted in the end, whatever happens.
 
 use esker_scm::{Caller, FileSystem, MapError, Mapped, Mode, Moment, check, mkfs};
-use esker_scm_channel::{Connection, Numbers};
+use esker_scm_channel::{Connection, Numbers, Outcome, RemoteFile};
 use esker_scm_mount::{Mount, MountPoint};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -44,17 +45,23 @@ impl Ground {
         self.mounted.as_ref().expect("it is mounted").0.device()
     }
 
-    /// A new connection of a client.
+    /// A new connection of a client. The kernel gives the number of a device again while the process of a mount that
+    /// had it still answers: a file tells this mount from that one.
     pub(crate) fn connect(&self) -> Arc<Connection> {
-        let device = self.device();
-        // The process of the mount listens once it serves.
-        for _ in 0..1000 {
-            if let Ok(connection) = Connection::new(device, Numbers::ANY) {
-                return Arc::new(connection);
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("connected-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        File::create_new(self.path(&name)).unwrap();
+        let connection = (0..1000).find_map(|_| {
+            let connection = Connection::new(self.device(), Numbers::ANY).ok().map(Arc::new);
+            let found = connection
+                .filter(|connection| matches!(RemoteFile::open(connection, name.as_bytes(), 0, 0), Outcome::Done(_)));
+            if found.is_none() {
+                std::thread::sleep(Duration::from_millis(5));
             }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Arc::new(Connection::new(device, Numbers::ANY).unwrap())
+            found
+        });
+        std::fs::remove_file(self.path(&name)).unwrap();
+        connection.expect("this mount listens")
     }
 
     fn pool(&self) -> PathBuf {
