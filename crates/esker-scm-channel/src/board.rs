@@ -164,7 +164,7 @@ impl Record {
         self.long(SIZE).load(Ordering::Acquire)
     }
 
-    /// A client that has the lock has written so many pages.
+    /// Notes that a client, which has the lock, wrote to this number of pages.
     #[inline]
     pub fn note_modified(&self, pages: u64) {
         let written = self.long(WRITTEN);

@@ -17,6 +17,8 @@
 //! - Blocks hold at least eight runs. With fewer, runs of whole objects can fit blocks exactly, and cost next to
 //!   nothing.
 //!
+//! The form of the model, without its coefficients, had been tried on `intel-x25m-80g` before, which is one of the two.
+//!
 //! Half, nine in ten and all of the unseen cases were within the limits at once. Those by age were up to 2.5 % off,
 //! since the model was told that pages of an object are written alike; writes that begin anywhere reach its ends less
 //! often than its middle. It is now told that, and they are within 1 %.

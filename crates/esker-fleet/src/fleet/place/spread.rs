@@ -37,7 +37,7 @@ impl SpreadCount {
         self.changes
     }
 
-    /// The spread, with so many objects of each slice that are written, and that never are.
+    /// The spread of a server's pages. Each slice has `written_objects` that are written, and `never_written` others.
     pub(super) fn spread(&self, written_objects: f64, never_written: f64) -> WriteSpread {
         let mut spread = WriteSpread::NONE;
         for (class, (replicas, weights)) in self.replicas.iter().zip(&self.weights).enumerate() {
