@@ -21,6 +21,7 @@ use crate::requests::Begun;
 use crate::served::Served;
 use crate::status::{ConnectionStatus, ServingStatus};
 use crate::tls::Tls;
+use crate::turns::Asking;
 
 /// How clients are treated.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ impl Clients {
 
     /// Returns true if nothing is under way on any connection while they are held.
     pub(crate) fn are_held(&self) -> bool {
-        self.connections.iter().all(Connection::is_held)
+        self.connections.iter().all(|(_, connection)| connection.is_held())
     }
 
     /// The listeners, and the clients that can be handed over.
@@ -138,7 +139,7 @@ impl Clients {
             return;
         }
         if (0..exports.len()).any(is_reachable) {
-            self.connections.retain(|connection| connection.export.is_none_or(is_reachable));
+            self.connections.retain(|_, connection| connection.export.is_none_or(is_reachable));
         } else {
             self.connections.close();
             self.connections.turn_away();
@@ -149,12 +150,12 @@ impl Clients {
     pub(crate) fn receive(&mut self, exports: &mut [ServedExport<impl Served>], now: Nanos) -> bool {
         let mut did_something = false;
         let handshake = self.next_handshake();
-        let asking = self.connections.iter().filter(|connection| connection.is_asking(now)).count();
+        let asking = self.asking(now);
         for (number, connection) in self.connections.iter_mut() {
             if connection.is_starting_tls() && handshake != Some(number) {
                 continue;
             }
-            did_something |= connection.receive(exports, &mut self.events, (now, asking > 1));
+            did_something |= connection.receive(exports, &mut self.events, (now, asking.turn_of(number)));
             for event in self.events.drain(..) {
                 let request = match event {
                     ServerEvent::Opened(export) => {
@@ -189,6 +190,10 @@ impl Clients {
             }
         }
         did_something
+    }
+
+    fn asking(&self, now: Nanos) -> Asking {
+        Asking::of(self.connections.iter().map(|(number, connection)| (number, &connection.demand)), now)
     }
 
     /// The connection whose handshake of TLS goes on in this turn, one after the other: a handshake takes as long as
@@ -228,9 +233,10 @@ impl Clients {
     pub(crate) fn send(&mut self, exports: &mut [ServedExport<impl Served>], now: Nanos) -> bool {
         let limit = self.negotiation_limit();
         let mut did_something = false;
-        let have_left = self.connections.retain(|connection| {
+        let asking = self.asking(now);
+        let have_left = self.connections.retain(|number, connection| {
             let served = &mut exports[connection.used()].served;
-            did_something |= connection.send(|Data(data)| served.recycle(data));
+            did_something |= connection.send(asking.is_beside(number), |Data(data)| served.recycle(data));
             let is_late = connection.session.is_negotiating() && connection.since + limit <= now;
             let is_kept = !connection.is_finished() && !is_late;
             if let Some(news) = self.news.as_mut().filter(|_| !is_kept) {
@@ -257,8 +263,8 @@ impl Clients {
     /// When the first client has taken too long to open an export.
     pub(crate) fn next_expiry(&self) -> Nanos {
         let limit = self.negotiation_limit();
-        let negotiating = self.connections.iter().filter(|connection| connection.session.is_negotiating());
-        negotiating.map(|connection| connection.since + limit).min().unwrap_or(Nanos::NEVER)
+        let negotiating = self.connections.iter().filter(|(_, connection)| connection.session.is_negotiating());
+        negotiating.map(|(_, connection)| connection.since + limit).min().unwrap_or(Nanos::NEVER)
     }
 
     /// Has `observer` told of requests from now on.
@@ -283,6 +289,7 @@ impl Clients {
 
     /// What is said of those of the export of this index, and of those who have opened none yet.
     pub(crate) fn status<S>(&self, index: usize, export: &ServedExport<S>) -> ServingStatus {
+        let of_all = self.connections.iter().map(|(_, connection)| connection);
         let is_of_it = |connection: &&Connection| connection.export.is_none_or(|found| found == index);
         let connection = |connection: &Connection| ConnectionStatus {
             peer: connection.peer.clone(),
@@ -292,7 +299,7 @@ impl Clients {
         ServingStatus {
             export: export.name.clone(),
             addresses: self.addresses(),
-            connections: self.connections.iter().filter(is_of_it).map(connection).collect(),
+            connections: of_all.filter(is_of_it).map(connection).collect(),
             requests: export.requests.counts,
         }
     }

@@ -13,16 +13,10 @@ use crate::served::Served;
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::tls::Tls;
+use crate::turns::Demand;
 
 /// Slices of one call of the operating system.
 const SLICES: usize = 128;
-
-/// Requests that a client is served in a turn, and if others ask, too.
-const TURN: usize = 64;
-const SHORT_TURN: usize = 4;
-
-/// How long a client counts as one that asks.
-const ASKING: Nanos = Nanos::from_millis(1);
 
 /// A client's connection.
 pub(crate) struct Connection {
@@ -36,8 +30,7 @@ pub(crate) struct Connection {
     pub(crate) export: Option<usize>,
     /// How it broke the protocol, if it did.
     pub(crate) failure: Option<String>,
-    /// When it last asked for something.
-    asked: Nanos,
+    pub(crate) demand: Demand,
 }
 
 impl Connection {
@@ -49,7 +42,8 @@ impl Connection {
         exports: Arc<Exports>,
     ) -> Self {
         let session = ServerSession::new(settings, exports);
-        Self { stream: Stream::new(socket), session, peer, since, export: None, failure: None, asked: since }
+        let (stream, demand) = (Stream::new(socket), Demand::new(since));
+        Self { stream, session, peer, since, export: None, failure: None, demand }
     }
 
     /// Goes on with the session of a client of another process, which has opened the export of this index.
@@ -59,8 +53,8 @@ impl Connection {
         since: Nanos,
         (export, session): (usize, ServerSession<Payload, Data>),
     ) -> Self {
-        let export = Some(export);
-        Self { stream: Stream::new(socket), session, peer, since, export, failure: None, asked: since }
+        let (stream, demand) = (Stream::new(socket), Demand::new(since));
+        Self { stream, session, peer, since, export: Some(export), failure: None, demand }
     }
 
     /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.
@@ -92,26 +86,21 @@ impl Connection {
         self.failure.take().or_else(|| self.stream.failure().map(str::to_string))
     }
 
-    /// Returns true if it has asked for something a moment ago.
-    pub(crate) fn is_asking(&self, now: Nanos) -> bool {
-        self.asked + ASKING > now
-    }
-
     /// The index of the export that its requests are for. Before it has opened one, there are none.
     pub(crate) fn used(&self) -> usize {
         self.export.unwrap_or(0)
     }
 
-    /// Takes what the client has sent, in a short turn if others ask, too. Appends what happens. Returns true if there
-    /// was something.
+    /// Takes what the client has sent, in a turn of at most `turn` requests. Appends what happens. Returns true if
+    /// there was something.
     pub(crate) fn receive(
         &mut self,
         exports: &mut [ServedExport<impl Served>],
         events: &mut Vec<ServerEvent<Payload>>,
-        (now, others_ask): (Nanos, bool),
+        (now, turn): (Nanos, usize),
     ) -> bool {
-        let most = events.len() + if others_ask { SHORT_TURN } else { TURN };
         let before = events.len();
+        let most = before + turn;
         // What is left of the turn before, or waited until replies were sent.
         self.take_events(exports, events, most);
         let mut was_read = false;
@@ -125,10 +114,9 @@ impl Connection {
             self.session.received(count);
             self.take_events(exports, events, most);
         }
-        if was_read || events.len() > before {
-            self.asked = now;
-        }
-        was_read || events.len() > before
+        let taken = events.len() - before;
+        self.demand.served(now, (taken, turn), was_read);
+        was_read || taken > 0
     }
 
     fn take_events(
@@ -154,8 +142,12 @@ impl Connection {
     }
 
     /// Sends what is to be sent, as far as there is room. Returns true if something was sent.
-    pub(crate) fn send(&mut self, mut recycle: impl FnMut(Data)) -> bool {
+    pub(crate) fn send(&mut self, others_ask: bool, mut recycle: impl FnMut(Data)) -> bool {
         let mut was_sent = self.stream.flush();
+        // While it negotiates, not every turn of the server takes what it has sent.
+        if self.demand.replies_wait(others_ask) && !self.session.is_negotiating() {
+            return was_sent;
+        }
         while self.stream.can_write() && self.session.has_output() {
             let mut slices = [IoSlice::new(&[]); SLICES];
             let count = self.session.gather(&mut slices);

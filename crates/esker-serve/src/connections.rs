@@ -88,9 +88,9 @@ impl<C> Connections<C> {
     }
 
     /// Closes the connections for which `is_kept` is false. Returns true if there are any.
-    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&mut C) -> bool) -> bool {
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(u32, &mut C) -> bool) -> bool {
         let before = self.open.len();
-        self.open.retain(|_, connection| is_kept(connection));
+        self.open.retain(|&number, connection| is_kept(number, connection));
         let have_left = self.open.len() < before;
         if have_left {
             // Others may have waited for the room.
@@ -108,8 +108,8 @@ impl<C> Connections<C> {
         self.open.get_mut(&number)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &C> {
-        self.open.values()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &C)> {
+        self.open.iter().map(|(&number, connection)| (number, connection))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut C)> {

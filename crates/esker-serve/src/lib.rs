@@ -37,6 +37,7 @@ mod stream;
 mod systemd;
 mod take_over;
 mod tls;
+mod turns;
 mod volume;
 
 pub use address::{Address, AddressError};

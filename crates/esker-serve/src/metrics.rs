@@ -53,13 +53,13 @@ impl Collectors {
 
     /// When the first collector has taken too long.
     pub(crate) fn next_expiry(&self) -> Nanos {
-        self.0.iter().map(|collector| collector.since + LIMIT).min().unwrap_or(Nanos::NEVER)
+        self.0.iter().map(|(_, collector)| collector.since + LIMIT).min().unwrap_or(Nanos::NEVER)
     }
 
     /// Answers collectors with the `figures` of now.
     pub(crate) fn go_on(&mut self, io: &DeviceIo, now: Nanos, figures: impl Fn() -> Metrics) {
         self.0.accept(io, usize::MAX, |socket, _| Collector { socket, since: now, request: Vec::new(), answer: None });
-        self.0.retain(|collector| collector.go_on(&figures) && collector.since + LIMIT > now);
+        self.0.retain(|_, collector| collector.go_on(&figures) && collector.since + LIMIT > now);
     }
 }
 

@@ -74,7 +74,7 @@ impl Operators {
 
     /// Sends what waits for room, and closes what has ended.
     pub(crate) fn go_on(&mut self) {
-        self.0.retain(|operator| {
+        self.0.retain(|_, operator| {
             operator.send();
             !operator.is_finished()
         });

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use pair::{Figures, Pair};
+use crate::serving::clients::are_installed;
+use pair::{Figures, Load, Pair};
 
 const POLICIES: [&str; 4] = ["static-split", "migration", "wardrop", "throughput"];
 
@@ -106,6 +107,17 @@ fn changed_places(depth: u32, rates: &[(&str, f64, f64)]) -> Vec<String> {
 #[ignore = "minutes of real time, on a machine at rest: make soak"]
 fn a_volume_over_emulated_devices_does_what_its_simulation_says() {
     let wrong = compare(&Pair::constant(), [(1, 2000), (4, 5000), (16, 8000)], &[]);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+#[ignore = "minutes of real time, on a machine at rest: make soak"]
+fn a_volume_under_fio_does_what_its_simulation_says() {
+    if !are_installed(&["fio"]) {
+        return;
+    }
+    let pair = Pair { load: Load::Fio, ..Pair::constant() };
+    let wrong = compare(&pair, [(1, 2000), (4, 5000), (16, 8000)], &[]);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

@@ -1,6 +1,7 @@
 //! Pairs of devices below a volume, simulated and live.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -33,6 +34,17 @@ impl Figures {
 #[derive(Clone)]
 pub(super) struct Pair {
     pub(super) experiment: toml::Table,
+    /// What makes the live load.
+    pub(super) load: Load,
+}
+
+/// What makes a live load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// `esker volume replay`, with the workload of the experiment.
+    Replay,
+    /// fio: 4 KiB anywhere in 64 MiB, 70 % reads.
+    Fio,
 }
 
 /// Sets the value of the last key, below the tables of the others.
@@ -52,7 +64,7 @@ impl Pair {
              children = [\"fast\", \"slow\"]\ncapacity = \"64MiB\"\nextent = \"64KiB\"\n[run]\ntarget = \"volume\"\n",
             constant("500us", "1ms")
         );
-        Self { experiment: text.parse().unwrap() }
+        Self { experiment: text.parse().unwrap(), load: Load::Replay }
     }
 
     /// The pair of `examples/wu-pair.toml`, below a volume of this capacity.
@@ -60,7 +72,7 @@ impl Pair {
         let mut experiment: toml::Table = include_str!("../../../../../examples/wu-pair.toml").parse().unwrap();
         experiment.remove("sweep");
         set(&mut experiment, &["device", "volume", "capacity"], capacity);
-        Self { experiment }
+        Self { experiment, load: Load::Replay }
     }
 
     /// The same with devices that take no time.
@@ -136,13 +148,23 @@ impl Pair {
         self.replay(folder, "live.volume", (1, 1), &["--fill"]);
         let server = Running::start(folder, &["volume", "serve", "live.volume", "--record", "live.esker", "--force"]);
         let uri = format!("nbd+unix:///live?socket={}/live.volume.nbd", folder.display());
-        self.replay(folder, &uri, size, &[]);
+        self.load(folder, &uri, size, 1);
         let before = devices.each_ref().map(Emulated::served);
-        self.replay(folder, &uri, size, &["--json=live.json", "--force", "--seed", "2"]);
+        let (mean_us, requests_per_s) = self.load(folder, &uri, size, 2);
         let after = devices.each_ref().map(Emulated::served);
         server.stop();
         let [first, second] = [0, 1].map(|index| after[index] - before[index]);
-        Figures::of(&json(folder, "live.json"), first / (first + second))
+        Figures { mean_us, requests_per_s, first: first / (first + second) }
+    }
+
+    /// Puts the load on what is served at `uri`. Returns its mean response in us, and its requests a second.
+    fn load(&self, folder: &Path, uri: &str, size: (u32, u32), seed: u32) -> (f64, f64) {
+        if self.load == Load::Fio {
+            return fio(uri, size, seed);
+        }
+        self.replay(folder, uri, size, &["--json=live.json", "--force", "--seed", &seed.to_string()]);
+        let Figures { mean_us, requests_per_s, .. } = Figures::of(&json(folder, "live.json"), 0.0);
+        (mean_us, requests_per_s)
     }
 
     fn replay(&self, folder: &Path, uri: &str, (depth, requests): (u32, u32), options: &[&str]) {
@@ -160,4 +182,29 @@ impl Pair {
         let devices = idle.emulate(folder);
         idle.live(folder, "static-split", &devices, (1, 5000)).mean_us
     }
+}
+
+/// Has fio put its load on what is served at `uri`. Returns its mean response in us, and its requests a second.
+fn fio(uri: &str, (depth, requests): (u32, u32), seed: u32) -> (f64, f64) {
+    let own = [
+        format!("--uri={uri}"),
+        format!("--iodepth={depth}"),
+        format!("--number_ios={requests}"),
+        format!("--randseed={seed}"),
+    ];
+    // Less would be done otherwise: a pass over the size, each block once.
+    let load = ["--rw=randrw", "--rwmixread=70", "--bs=4k", "--size=64m", "--norandommap", "--io_size=1t"];
+    let mut fio = Command::new("fio");
+    fio.args(["--name=load", "--ioengine=nbd", "--output-format=json"]).args(load).args(own);
+    let output = fio.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let job = &results["jobs"][0];
+    let [reads, writes] = ["read", "write"].map(|kind| {
+        let of = &job[kind];
+        (number(&of["total_ios"]), number(&of["lat_ns"]["mean"]), number(&of["iops"]))
+    });
+    assert_eq!(reads.0 + writes.0, f64::from(requests), "fio did another number of requests");
+    let mean_ns = (reads.0 * reads.1 + writes.0 * writes.1) / (reads.0 + writes.0);
+    (mean_ns / 1e3, reads.2 + writes.2)
 }

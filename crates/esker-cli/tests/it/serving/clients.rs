@@ -10,7 +10,7 @@ use super::{Server, home};
 use crate::support::{Run, esker_ok, run_to_its_end};
 
 /// Whether the programs are there. Says so on standard error, also if the test succeeds.
-pub(super) fn are_installed(programs: &[&str]) -> bool {
+pub(crate) fn are_installed(programs: &[&str]) -> bool {
     let is_there = |program: &&&str| {
         let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
         found.is_ok_and(|status| status.success())

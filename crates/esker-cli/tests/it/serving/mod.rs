@@ -1,7 +1,7 @@
 //! `esker volume serve`, and the operations on a volume that is served, as a user runs them.
 
 mod client;
-mod clients;
+pub(crate) mod clients;
 mod emulated;
 mod emulated_pair;
 mod encrypted;
