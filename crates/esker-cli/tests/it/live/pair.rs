@@ -198,7 +198,9 @@ fn fio(uri: &str, (depth, requests): (u32, u32), seed: u32) -> (f64, f64) {
     fio.args(["--name=load", "--ioengine=nbd", "--output-format=json"]).args(load).args(own);
     let output = fio.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // The engine says first that it has connected.
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let results: Value = serde_json::from_str(&shown[shown.find('{').unwrap()..]).unwrap();
     let job = &results["jobs"][0];
     let [reads, writes] = ["read", "write"].map(|kind| {
         let of = &job[kind];
