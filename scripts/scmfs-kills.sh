@@ -7,16 +7,7 @@ cd "$(dirname "$0")/.."
 kills="${1:-50}"
 esker="$(realpath "${2:-target/release/esker}")"
 source="$PWD"
-folder="$(mktemp -d /dev/shm/scmfs-kills.XXXXXX)"
-mount=""
-end() {
-    if [ -n "$mount" ]; then kill -KILL "$mount" 2>/dev/null || true; fi
-    umount -l "$folder/mnt" 2>/dev/null || true
-    rm -rf "$folder"
-}
-trap end EXIT
-cd "$folder"
-mkdir mnt
+. scripts/mounted-pool.sh
 cat >write.py <<'PYTHON'
 import os, random, sqlite3, sys
 mode, path = sys.argv[1:]
@@ -38,21 +29,13 @@ for path in sys.argv[1:]:
     found = sqlite3.connect(path, timeout=60).execute("pragma integrity_check").fetchone()
     assert found == ("ok",), f"{path}: {found}"
 PYTHON
-begin() {
-    "$esker" fs mount pool mnt --foreground 2>mount.log &
-    mount=$!
-    for _ in $(seq 200); do mountpoint -q mnt && return; sleep 0.05; done
-    cat mount.log >&2
-    exit 1
-}
-contents() { (cd mnt/clone && find . -type f -print0 | sort -z | xargs -0 md5sum | md5sum); }
 names() {
     while mkdir "mnt/names-$1-$RANDOM" && echo "$1" >"mnt/names-$1" && mv "mnt/names-$1" "mnt/moved-$1"; do :; done
 }
 "$esker" fs mkfs pool --size 1GiB
 begin
 git clone -q "$source" mnt/clone
-expected="$(contents)"
+expected="$(contents mnt/clone)"
 for number in $(seq "$kills"); do
     writers=""
     for mode in wal wal delete delete; do
@@ -62,13 +45,10 @@ for number in $(seq "$kills"); do
     names "$number" 2>/dev/null &
     writers="$writers $!"
     sleep "1.$((RANDOM % 10))"
-    kill -KILL "$mount"
-    wait "$mount" $writers 2>/dev/null || true
-    mount=""
-    umount -l mnt
-    "$esker" fs check pool >found.log || { cat found.log >&2; exit 1; }
+    killed $writers
+    check
     begin
     python3 check.py mnt/*.db
-    test "$(contents)" = "$expected"
+    test "$(contents mnt/clone)" = "$expected"
 done
 echo "$kills kills: the pool was sound, the databases whole, and the clone as it was"

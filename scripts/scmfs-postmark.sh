@@ -9,24 +9,7 @@ cd "$(dirname "$0")/.."
 kills="${1:-50}"
 esker="$(realpath "${2:-target/release/esker}")"
 command -v postmark >/dev/null || { echo "postmark is not installed"; exit 2; }
-folder="$(mktemp -d /dev/shm/scmfs-postmark.XXXXXX)"
-mount=""
-end() {
-    if [ -n "$mount" ]; then kill -KILL "$mount" 2>/dev/null || true; fi
-    umount -l "$folder/mnt" 2>/dev/null || true
-    rm -rf "$folder"
-}
-trap end EXIT
-cd "$folder"
-mkdir mnt
-begin() {
-    "$esker" fs mount pool mnt --foreground 2>mount.log &
-    mount=$!
-    for _ in $(seq 200); do mountpoint -q mnt && return; sleep 0.05; done
-    cat mount.log >&2
-    exit 1
-}
-check() { "$esker" fs check pool >found.log || { cat found.log >&2; exit 1; }; }
+. scripts/mounted-pool.sh
 # Files of 4 to 40 KB in a hundred directories, as the paper has them, for longer than it is let live.
 load() {
     printf 'set location %s\nset number 2000\nset subdirectories 100\nset size 4000 40000\n' "$1"
@@ -45,13 +28,12 @@ while True:
     os.pwrite(file, b"x" * random.randint(1, 65536), random.randint(0, 1 << 19))
     os.pread(file, 65536, random.randint(0, 1 << 19))
 PYTHON
-contents() { (cd mnt/kept && find . -type f -print0 | sort -z | xargs -0 md5sum | md5sum); }
 
 "$esker" fs mkfs pool --size 512MiB
 begin
 mkdir mnt/kept
 for number in $(seq 200); do head -c "$((number * 311))" /dev/urandom >"mnt/kept/$number"; done
-expected="$(contents)"
+expected="$(contents mnt/kept)"
 files=0
 for number in $(seq "$kills"); do
     way=mount
@@ -61,15 +43,10 @@ for number in $(seq "$kills"); do
     load=$!
     sleep "1.$((RANDOM % 10))"
     kill -0 "$load" || { cat postmark.log >&2; exit 1; }
-    kill -KILL "$mount"
-    wait "$mount" 2>/dev/null || true
-    mount=""
-    kill -KILL "$load" 2>/dev/null || true
-    wait "$load" 2>/dev/null || true
-    umount -l mnt
+    killed "$load"
     check
     begin
-    test "$(contents)" = "$expected"
+    test "$(contents mnt/kept)" = "$expected"
     files=$((files + $(find mnt/postmark -type f | wc -l)))
 done
 echo "$kills kills of the owner under Postmark: sound each time, $files of its files found afterwards"
@@ -95,7 +72,7 @@ for number in $(seq "$kills"); do
     kill -0 "$mount" || { cat mount.log >&2; exit 1; }
     # A lock that it held is broken after two seconds.
     timeout 20 dd if=/dev/urandom of=mnt/same bs=64k count=16 conv=notrunc status=none
-    test "$(contents)" = "$expected"
+    test "$(contents mnt/kept)" = "$expected"
 done
 kill -KILL "$others"
 wait "$others" 2>/dev/null || true
