@@ -122,6 +122,28 @@ impl MapReader<'_> {
     }
 }
 
+impl MapReader<'_> {
+    /// Returns the bytes of devices that hold a batch from number `next` on, though the journal ends before: the place
+    /// of the device in the list, and where the batch begins. `others` keep no journal, but may have been about to when
+    /// the power failed. Once they do, nothing may be there that the journal could be thought to go on with.
+    pub(super) fn leftovers(&mut self, others: &[Keeper], next: u64) -> Result<Vec<(usize, u64)>, VolumeError> {
+        let mut found = Vec::new();
+        for &Keeper { given, layout } in others {
+            let mut bytes = vec![0; layout.journal as usize];
+            let device = &mut self.devices[given];
+            let read = device.blocking().read(layout.journal_start(), &mut bytes);
+            read.map_err(|error| VolumeError::io(&**device, error))?;
+            for (block, header) in bytes.chunks(BLOCK).enumerate() {
+                let is_later = Header::peek(Kind::Batch, header).is_ok_and(|header| header.number >= next);
+                if is_later {
+                    found.push((given, layout.journal_start() + (block * BLOCK) as u64));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// Returns the number of a batch behind `next`, if one is there.
 fn later_batch(copies: &[Option<Vec<u8>>], next: u64, by: impl Fn(u64) -> SealedBy) -> Option<u64> {
     let blocks =

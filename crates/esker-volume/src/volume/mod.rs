@@ -26,7 +26,7 @@ use esker_tier::{DeviceIndex, Engine, Reshape};
 use crate::backend::OpenDevice;
 use crate::clock::Clock;
 use crate::driver::{RealDriver, Reply};
-use crate::format::Superblock;
+use crate::format::{BLOCK, Superblock};
 use crate::journal::disk::{Devices, DiskJournal, JournalState, MemberChanges, VolumeDevice};
 use crate::memory::{Buffer, ReplyData};
 use crate::part::{Part, divide};
@@ -78,6 +78,9 @@ impl<C: Clock> Volume<C> {
         let state = recovered.state(&devices);
         let is_writable = state.missing().next().is_none();
         repair_journal(&mut devices, &recovered)?;
+        if is_writable {
+            erase_leftovers(&mut devices, &recovered)?;
+        }
         repair_superblocks(&mut devices, &recovered.found)?;
         let Recovered { found, engine, journal, checkpoint, is_damaged, .. } = recovered;
         let mut devices: Vec<Option<Box<dyn OpenDevice>>> = devices.into_iter().map(Some).collect();
@@ -220,6 +223,11 @@ fn repair_journal(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) ->
         write_durably(devices, given, layout.journal_start() + offset, bytes)?;
     }
     Ok(())
+}
+
+/// Erases batches that a device got when it was about to keep the journal, and that the journal has lost.
+fn erase_leftovers(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) -> Result<(), VolumeError> {
+    recovered.leftovers.iter().try_for_each(|&(device, address)| write_durably(devices, device, address, &[0; BLOCK]))
 }
 
 /// Writes superblocks that are damaged or of an earlier generation, also if a device is missing: what a volume was

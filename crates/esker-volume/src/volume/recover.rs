@@ -17,6 +17,8 @@ pub(super) struct Recovered {
     pub(super) engine: Box<dyn Engine>,
     pub(super) journal: JournalFound,
     pub(super) keepers: Vec<Keeper>,
+    /// Blocks with batches that are no part of the journal: the place of their device in the list, and their address.
+    pub(super) leftovers: Vec<(usize, u64)>,
     /// The checkpoint that was read.
     pub(super) checkpoint: u64,
     /// Whether something was damaged on one device, and whole on another.
@@ -43,9 +45,10 @@ pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>]) -> Result<Recovered, 
     for (wanted, candidate) in attempts {
         match restore(&mut reader, &*engine_settings, &found, candidate, wanted) {
             Ok((engine, journal)) => {
+                let leftovers = reader.leftovers(&found.others(), journal.ring.next)?;
                 let is_damaged = reader.is_damaged;
                 let checkpoint = candidate.number;
-                return Ok(Recovered { found, settings, engine, journal, keepers, checkpoint, is_damaged });
+                return Ok(Recovered { found, settings, engine, journal, keepers, leftovers, checkpoint, is_damaged });
             }
             Err(error) => _ = failure.get_or_insert(error),
         }

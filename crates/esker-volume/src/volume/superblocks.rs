@@ -129,14 +129,23 @@ impl Found {
         self.newest.members.iter().zip(&self.given).map(device).collect()
     }
 
-    /// The devices of the volume that keep the journal and are there: their index in the volume, their place in the
-    /// list, and where their parts lie.
+    /// The devices of the volume that keep the journal and are there: their place in the list, and where their parts
+    /// lie.
     pub(super) fn keepers(&self) -> Vec<Keeper> {
-        let keeper = |(index, member): (usize, &crate::format::Member)| {
-            let given = self.given[index].filter(|_| member.keeps_journal)?;
+        self.with_journal(true)
+    }
+
+    /// The devices that are there and have room for a journal, but keep none.
+    pub(super) fn others(&self) -> Vec<Keeper> {
+        self.with_journal(false).into_iter().filter(|other| other.layout.has_journal()).collect()
+    }
+
+    fn with_journal(&self, keeps: bool) -> Vec<Keeper> {
+        let found = |(index, member): (usize, &crate::format::Member)| {
+            let given = self.given[index].filter(|_| member.keeps_journal == keeps)?;
             Some(Keeper { given, layout: self.own[index].as_ref()?.layout })
         };
-        self.newest.members.iter().enumerate().filter_map(keeper).collect()
+        self.newest.members.iter().enumerate().filter_map(found).collect()
     }
 }
 
