@@ -17,6 +17,7 @@ pub mod parts {
         CLUSTER, Durability, EngineRecord, FIELDS, FlushOutcome, FlushWait, Flushes, Health, Hosts, NextFlush,
         Snapshot, WrittenBlocks,
     };
+    pub use crate::placement::WrittenInDay;
 }
 
 pub use engine::{

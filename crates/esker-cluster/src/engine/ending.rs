@@ -154,6 +154,8 @@ impl ClusterEngine {
     pub(super) fn end(&mut self, id: EffectId, ok: bool) {
         let task = self.tasks.remove(&id).expect("a task ends once");
         self.free_buffers.extend(task.buffer);
+        let is_copy = matches!(task.work, ServerWork::Copy { .. }) && task.buffer.is_some();
+        self.released.extend(self.background.ended(is_copy));
         if task.holds_queue {
             let key = (task.work.server(), object_of(&task.work));
             let waiting = self.queues.remove(&key).expect("it holds the queue");

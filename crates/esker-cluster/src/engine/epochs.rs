@@ -39,7 +39,7 @@ pub(super) struct Epochs {
     /// When the rest of the slices in motion may be copied.
     copies_from: Nanos,
     /// Whether servers have joined or are drained, so that copies do not wait.
-    members_change: bool,
+    pub(super) members_change: bool,
     /// Whether the host has sent anything since the timer came.
     is_active: bool,
     pub(super) timeline: Vec<ClusterEpoch>,
@@ -109,6 +109,19 @@ impl Epochs {
     pub(super) fn members_change(&mut self) {
         self.members_change = true;
     }
+
+    /// Takes over the pages and erases of each server that records have.
+    pub(super) fn restore_wear(&mut self, worn: &[[u64; 2]]) {
+        for (server, &[pages, erases]) in self.servers.iter_mut().zip(worn) {
+            (server.pages_ever, server.modelled) = (pages as f64, erases as f64);
+        }
+    }
+
+    /// Pages and erases of a server, as records have them.
+    pub(super) fn worn(&self, server: ServerId) -> [u64; 2] {
+        let known = &self.servers[server.index()];
+        [known.pages_ever as u64, known.modelled as u64]
+    }
 }
 
 impl ClusterEngine {
@@ -118,11 +131,21 @@ impl ClusterEngine {
 
     /// Sees to it that the timer comes while there is something to do.
     pub(super) fn wake_later(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        if self.is_frozen {
+            return;
+        }
         self.epochs.is_active = true;
         if self.epochs.wake_at == Nanos::NEVER {
             self.epochs.wake_at = now + self.tick();
             self.epochs.granted_until = now;
             effects.push(Effect::WakeAt(self.epochs.wake_at));
+        }
+    }
+
+    /// Sees to it that the timer comes while slices move or a server is drained, even if the host is idle.
+    pub(super) fn wake_if_moving(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        if self.router.map().moving_count() > 0 || !self.draining.is_empty() {
+            self.wake_later(now, effects);
         }
     }
 
@@ -136,10 +159,12 @@ impl ClusterEngine {
         self.epochs.wake_at = Nanos::NEVER;
         if now >= self.epochs.ends_at {
             self.end_epoch(now);
+            self.record_wear(effects);
         }
+        self.tend_moves(effects);
         self.grant_copies(now);
         let is_active = std::mem::take(&mut self.epochs.is_active);
-        if is_active || self.router.map().moving_count() > 0 {
+        if is_active || self.router.map().moving_count() > 0 || !self.draining.is_empty() {
             self.wake_later(now, effects);
             self.epochs.is_active = false;
         }
@@ -147,7 +172,8 @@ impl ClusterEngine {
 
     /// Grants what may be copied since the last time.
     fn grant_copies(&mut self, now: Nanos) {
-        let passed = now.0.saturating_sub(self.epochs.granted_until.0);
+        // After a long sleep not all is copied at once.
+        let passed = now.0.saturating_sub(self.epochs.granted_until.0).min(2 * self.tick().0);
         self.epochs.granted_until = now;
         let map = self.router.map();
         if map.moving_count() == 0 {
@@ -163,6 +189,7 @@ impl ClusterEngine {
         if now >= self.epochs.copies_from || self.epochs.members_change || is_rebuilding() {
             let rate = u128::from(self.settings.pace.copied_bytes_per_second.0);
             let bytes = Bytes((rate * u128::from(passed) / 1_000_000_000) as u64);
+            let bytes = self.allowed_copies(now, bytes, self.epochs.members_change);
             self.inputs.push_back(RouterInput::CopyBudget(bytes));
         }
     }
@@ -175,7 +202,7 @@ impl ClusterEngine {
         self.epochs.copies_from = began + Nanos(pace.copies_after.of(pace.epoch.0));
         self.inputs.push_back(RouterInput::EpochEnds);
         self.count_erases();
-        if self.router.is_settled() {
+        if self.router.is_settled() && !self.background.is_paused() {
             let plan = self.plan();
             if plan.copy_at_once {
                 self.epochs.copies_from = now;
@@ -242,7 +269,7 @@ impl ClusterEngine {
             let capacity = self.settings.servers[id.index()].capacity;
             let rated = (capacity.0 / flash.page.0) as f64 * f64::from(flash.rated_fills);
             let life_left_pages = match known.counted {
-                0 => (rated - known.pages_ever).max(0.0),
+                0 if known.life_used == Ratio::ZERO => (rated - known.pages_ever).max(0.0),
                 _ => rated * (1.0 - known.life_used.as_f64()).max(0.0),
             };
             ServerView {

@@ -1,54 +1,132 @@
-//! Servers that join or are drained while requests are served.
+//! Servers that join, are drained, and leave while requests are served.
 
+use esker_core::Bytes;
 use esker_tier::{DeviceIndex, Effect, Reshape, ReshapeError};
 
 use super::epochs::ServerEpoch;
 use super::store::ServerStore;
 use super::{ClusterEngine, ClusterServer};
-use crate::id::{FailureDomain, ServerId};
+use crate::id::{FailureDomain, ServerId, SliceReplica};
+use crate::map::ReplicaPlace;
 use crate::route::RouterInput;
 use crate::servers::ServerState;
 
 impl ClusterEngine {
     pub(super) fn check_members(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        let limit = |what: &str| Err(ReshapeError::Limit(what.to_string()));
+        if !self.may_change_members {
+            return Err(ReshapeError::Unsupported);
+        }
         match reshape {
-            // A cluster whose servers have changed cannot be restored from its settings yet.
-            Reshape::Join { .. } | Reshape::Drain { .. } if !self.may_change_members => Err(ReshapeError::Unsupported),
-            Reshape::Join { .. } if self.stores.len() == usize::from(u16::MAX) => Err(ReshapeError::Unsupported),
-            Reshape::Join { .. } => Ok(()),
-            Reshape::Drain { device } if usize::from(device.0) >= self.stores.len() => {
-                Err(ReshapeError::Device(device.0))
+            Reshape::Join { .. } if self.stores.len() == usize::from(u16::MAX) => limit("there are 65,535 servers"),
+            Reshape::Join { capacity } if capacity < self.settings.slice() => {
+                limit(&format!("a device of {capacity} holds no slice of {}", self.settings.slice()))
             }
-            Reshape::Drain { .. } => Ok(()),
-            _ => Err(ReshapeError::Unsupported),
+            Reshape::Join { .. } => Ok(()),
+            Reshape::Drain { device } => self.check_device(device).and_then(|()| self.check_room_without(device)),
+            Reshape::Keep { device } => self.check_device(device),
+            Reshape::Remove { device } => self.check_device(device).and_then(|()| self.check_left(device)),
+            Reshape::Grow { .. } => limit(
+                "a cluster uses of a device what it had when it joined: have a larger device join, and drain this one",
+            ),
+            Reshape::Offer { .. } => limit(
+                "the capacity of a cluster is decided when it is created: make a larger volume, and copy this one",
+            ),
+            Reshape::Shrink { .. } => Err(ReshapeError::Unsupported),
         }
     }
 
-    pub(super) fn change_members(&mut self, reshape: Reshape) -> Result<(), ReshapeError> {
-        self.check_members(reshape)?;
+    fn check_device(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
+        if usize::from(device.0) >= self.stores.len() {
+            return Err(ReshapeError::Device(device.0));
+        }
+        if self.health.is_removed(device) { Err(ReshapeError::Removed(device.0)) } else { Ok(()) }
+    }
+
+    /// Checks that the servers that stay have room for all slices.
+    fn check_room_without(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
+        let stays =
+            |(id, server): &(ServerId, &crate::servers::Server)| id.0 != device.0 && server.state == ServerState::Up;
+        let rooms = self.router.servers().iter().filter(stays).map(|(_, server)| u64::from(server.spec.room));
+        let (room, shape) = (rooms.sum::<u64>(), self.router.map().shape());
+        let replicas = u64::from(shape.slices) * u64::from(shape.replicas);
+        if replicas <= room {
+            return Ok(());
+        }
+        let [wanted, holds] = [replicas, room].map(|slices| Bytes(slices * self.settings.slice().0));
+        Err(ReshapeError::NoRoom { wanted, holds })
+    }
+
+    /// Checks that nothing is on a server that was drained.
+    fn check_left(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
+        let server = self.router.servers().get(ServerId(device.0));
+        match (server.state, server.used) {
+            (ServerState::Draining, 0) => Ok(()),
+            (_, extents) => Err(ReshapeError::NotDrained { device: device.0, extents }),
+        }
+    }
+
+    /// Performs a change that was checked.
+    pub(super) fn change_members(&mut self, reshape: Reshape) {
+        // Slots from which slices have gone are free for those that come now.
+        self.inputs.push_back(RouterInput::EpochEnds);
         match reshape {
-            Reshape::Join { capacity } => {
-                // A new server shares nothing with those that there are.
-                let domain =
-                    self.settings.servers.iter().map(|server| server.domain.0).max().map_or(0, |last| last + 1);
-                let server = ClusterServer { capacity, domain: FailureDomain(domain) };
-                let spec = self.settings.joining(server);
-                self.settings.servers.push(server);
-                self.stores.push(ServerStore::new(*self.router.map().shape(), spec.room));
-                self.health.add_device();
-                self.durability.add_device();
-                self.epochs.servers.push(ServerEpoch::default());
-                self.counts.servers.push(Default::default());
-                self.inputs.push_back(RouterInput::Join(spec));
-            }
+            Reshape::Join { capacity } => self.join(capacity),
             Reshape::Drain { device } => {
-                self.draining.push(ServerId(device.0));
-                self.inputs.push_back(RouterInput::Drain(ServerId(device.0)));
+                let server = ServerId(device.0);
+                if !self.draining.contains(&server) {
+                    self.draining.push(server);
+                }
+                self.inputs.push_back(RouterInput::Drain(server));
             }
-            _ => return Err(ReshapeError::Unsupported),
+            Reshape::Keep { device } => {
+                self.draining.retain(|server| server.0 != device.0);
+                self.health.try_again(device);
+                self.inputs.push_back(RouterInput::Keep(ServerId(device.0)));
+            }
+            Reshape::Remove { device } => self.leave(ServerId(device.0)),
+            Reshape::Grow { .. } | Reshape::Offer { .. } | Reshape::Shrink { .. } => unreachable!("it is refused"),
         }
         self.epochs.members_change();
-        Ok(())
+    }
+
+    fn join(&mut self, capacity: Bytes) {
+        // A new server shares nothing with those that there are.
+        let domain = self.settings.servers.iter().map(|server| server.domain.0).max().map_or(0, |last| last + 1);
+        let server = ClusterServer { capacity, domain: FailureDomain(domain) };
+        let spec = self.settings.joining(server);
+        self.settings.servers.push(server);
+        self.stores.push(ServerStore::new(*self.router.map().shape(), spec.room));
+        self.recorded.iter_mut().for_each(super::recorded::RecordedMap::add_server);
+        self.health.add_device();
+        self.durability.add_device();
+        self.epochs.servers.push(ServerEpoch::default());
+        self.counts.servers.push(Default::default());
+        self.inputs.push_back(RouterInput::Join(spec));
+    }
+
+    /// Takes out a server on which nothing is.
+    pub(super) fn leave(&mut self, server: ServerId) {
+        self.draining.retain(|other| *other != server);
+        self.health.remove(DeviceIndex(server.0));
+        self.inputs.push_back(RouterInput::Fail(server));
+    }
+
+    /// Records what is on its way to the server that has just joined, so that it goes on when the engine is restored.
+    pub(super) fn record_motions_to_last(&mut self, effects: &mut Vec<Effect>) {
+        let joined = ServerId((self.stores.len() - 1) as u16);
+        let map = self.router.map();
+        let comes = |replica: &SliceReplica| match map.place(*replica) {
+            ReplicaPlace::Offloading { destination, .. } => destination == Some(joined),
+            ReplicaPlace::Complete(_) => false,
+        };
+        let first = SliceReplica { slice: crate::id::SliceId(0), replica: 0 };
+        let coming: Vec<SliceReplica> = map.moving_from(first).filter(comes).collect();
+        for replica in coming {
+            if self.stores[joined.index()].make_room(replica.slice) {
+                self.record_motion(replica, joined, effects);
+            }
+        }
     }
 
     /// Reports servers that were drained and hold nothing any more.

@@ -7,6 +7,7 @@
 //! router's map is never ahead of what a loss of power leaves, and neither flushes nor stale copies have to wait for
 //! records.
 
+mod background;
 mod ending;
 mod epochs;
 mod members;
@@ -27,7 +28,10 @@ use std::collections::{BTreeMap, VecDeque};
 use esker_core::{Bytes, DeviceState, Machine, Nanos, Ratio, TagSlab};
 use esker_results::DeviceReport;
 use esker_tier::parts::{Durability, Health, Hosts};
-use esker_tier::{DeviceIndex, Effect, Engine, Input, Record, RecordNumber, Reshape, ReshapeError};
+use esker_tier::{
+    BackgroundReport, DeviceIndex, Effect, Engine, Input, LiveSettings, LiveSettingsError, Record, RecordNumber,
+    Reshape, ReshapeError,
+};
 
 use crate::id::{ObjectId, ServerId, SliceId};
 use crate::route::{self, EffectId, RequestTag, Router, RouterInput};
@@ -36,6 +40,7 @@ pub use record::{ClusterRecord, SlotPlace};
 pub use restore::RestoreError;
 pub use settings::{ClusterError, ClusterFlash, ClusterPace, ClusterServer, ClusterSettings};
 
+use background::Background;
 use epochs::Epochs;
 use recorded::RecordedMap;
 use report::Counts;
@@ -73,8 +78,13 @@ pub struct ClusterEngine {
     released: VecDeque<EffectId>,
     /// Servers that are drained and not empty yet.
     draining: Vec<ServerId>,
-    /// Whether servers may join and be drained: only where nothing is restored.
+    /// Whether servers may join and leave: where nothing is restored, or whoever restores it knows of them.
     may_change_members: bool,
+    /// Whether nothing moves, because a device is missing.
+    is_frozen: bool,
+    background: Background,
+    /// The time of the input that is being handled.
+    now: Nanos,
     /// Numbers of buffers for copies.
     free_buffers: Vec<u32>,
     buffers: u32,
@@ -98,9 +108,11 @@ impl ClusterEngine {
     /// The settings contradict each other, or name what there is not.
     pub fn new(settings: &ClusterSettings) -> Result<Self, ClusterError> {
         settings.check()?;
-        let router = settings.router()?;
+        let mut router = settings.router()?;
         let homes = restore::first_places(&router);
-        let recorded = (settings.replicas == 1).then(|| RecordedMap::new(*router.map().shape(), homes.clone()));
+        settings.joined().into_iter().for_each(|spec| router.restore_joined(spec));
+        let recorded = (settings.replicas == 1)
+            .then(|| RecordedMap::new(*router.map().shape(), homes.clone(), settings.servers.len()));
         let mut engine = Self::over(settings, router, recorded, RecordNumber(0))?;
         for (replica, place) in restore::replicas(engine.router.map().shape()).zip(homes) {
             engine.stores[place.server.index()].place(replica.slice, place.slot);
@@ -138,6 +150,9 @@ impl ClusterEngine {
             released: VecDeque::new(),
             draining: Vec::new(),
             may_change_members: false,
+            is_frozen: false,
+            background: Background::default(),
+            now: Nanos::ZERO,
             free_buffers: Vec::new(),
             buffers: 0,
             inputs: VecDeque::new(),
@@ -184,7 +199,8 @@ impl ClusterEngine {
         self.found = found;
     }
 
-    /// Lets servers join and be drained. An engine whose servers have changed cannot be restored from its settings.
+    /// Lets servers join and leave. Whoever restores the engine has to name all that ever joined
+    /// ([`ClusterSettings::founders`]) and that have left ([`Self::with_removed`]).
     pub fn with_changing_members(self) -> Self {
         Self { may_change_members: true, ..self }
     }
@@ -195,6 +211,7 @@ impl Machine for ClusterEngine {
     type Effect = Effect;
 
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        self.now = now;
         match input {
             Input::Host { tag, request } => self.host(now, tag, request, effects),
             Input::Done { io, at: _, result } => self.io_ended(io, result, effects),
@@ -204,6 +221,7 @@ impl Machine for ClusterEngine {
                 self.health.learn(device, telemetry.state);
                 self.epochs.heard(device, &telemetry);
                 self.heed_state(ServerId(device.0));
+                self.wake_if_moving(now, effects);
             }
             Input::Timer => self.woken(now, effects),
             // Servers own their flash themselves.
@@ -245,10 +263,38 @@ impl Engine for ClusterEngine {
         self.check_members(reshape)
     }
 
-    fn reshape(&mut self, _: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
-        self.change_members(reshape)?;
+    fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
+        self.now = now;
+        self.check_members(reshape)?;
+        self.change_members(reshape);
         self.settle(effects);
+        if let Reshape::Join { .. } = reshape {
+            self.record_motions_to_last(effects);
+        }
+        self.wake_if_moving(now, effects);
         Ok(())
+    }
+
+    fn check_set(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        self.check_live(settings)
+    }
+
+    fn set(&mut self, now: Nanos, settings: &LiveSettings, effects: &mut Vec<Effect>) -> Result<(), LiveSettingsError> {
+        self.check_live(settings)?;
+        self.set_live(now, settings, effects);
+        Ok(())
+    }
+
+    fn background(&self, now: Nanos) -> Option<BackgroundReport> {
+        Some(self.background_now(now))
+    }
+
+    fn used(&self) -> Vec<Bytes> {
+        self.stores.iter().map(ServerStore::written_bytes).collect()
+    }
+
+    fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        self.run_of_objects(start, length)
     }
 
     fn fill(&mut self, share: Ratio) {

@@ -58,6 +58,15 @@ pub enum ClusterRecord {
         /// The object.
         index: u32,
     },
+    /// What was written to a server since it was new here, and what that has cost by the wear model.
+    Worn {
+        /// The server.
+        server: ServerId,
+        /// Pages that were written.
+        pages: u64,
+        /// Erases.
+        erases: u64,
+    },
 }
 
 const PLACED: u8 = 1;
@@ -66,6 +75,17 @@ const MOVED: u8 = 3;
 const MOVED_UNWRITTEN: u8 = 4;
 const WRITTEN: u8 = 5;
 const DISCARDED: u8 = 6;
+const WORN: u8 = 7;
+
+/// The low and the high half of a number.
+const fn halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+/// The number of these halves.
+fn whole(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
 
 impl EngineRecord for ClusterRecord {
     const ENGINE: u8 = CLUSTER;
@@ -81,10 +101,18 @@ impl EngineRecord for ClusterRecord {
             }
             Self::Written { replica, first, count } => (WRITTEN, fields(replica, [first, count])),
             Self::Discarded { replica, index } => (DISCARDED, fields(replica, [index, 0])),
+            Self::Worn { server, pages, erases } => {
+                let ([pages, more_pages], [erases, more_erases]) = (halves(pages), halves(erases));
+                (WORN, [server.0.into(), pages, more_pages, erases, more_erases])
+            }
         }
     }
 
     fn from_fields(kind: u8, [slice, replica, one, two, zero]: [u32; FIELDS]) -> Option<Self> {
+        if kind == WORN {
+            let server = ServerId(u16::try_from(slice).ok()?);
+            return Some(Self::Worn { server, pages: whole(replica, one), erases: whole(two, zero) });
+        }
         let replica = SliceReplica { slice: SliceId(slice), replica: u8::try_from(replica).ok()? };
         let place = || Some(SlotPlace { server: ServerId(u16::try_from(one).ok()?), slot: two });
         if zero != 0 {
@@ -139,5 +167,7 @@ mod tests {
         ] {
             assert_eq!(hex(record), format!("03{kind}00000403020101000000{rest}00000000"));
         }
+        let worn = ClusterRecord::Worn { server: ServerId(7), pages: 0x0102_0304_0506, erases: 9 };
+        assert_eq!(hex(worn), "030700000700000006050403020100000900000000000000");
     }
 }

@@ -8,7 +8,7 @@ use esker_tier::parts::Snapshot;
 use esker_tier::{Record, RecordError, RecordNumber};
 
 use super::record::{ClusterRecord, SlotPlace};
-use crate::id::{SliceId, SliceReplica};
+use crate::id::{ServerId, SliceId, SliceReplica};
 use crate::shape::ClusterShape;
 
 /// Places of all replicas, and which of their objects were written.
@@ -21,7 +21,9 @@ pub(super) struct RecordedMap {
     motions: BTreeMap<usize, Motion>,
     /// A bit for each object of each replica.
     written: Vec<u64>,
-    /// A checkpoint that is being taken, in numbers of slices.
+    /// Pages and erases of each server.
+    worn: Vec<[u64; 2]>,
+    /// A checkpoint that is being taken, in numbers of slices; the number after the last of them stands for wear.
     snapshot: Option<Snapshot>,
 }
 
@@ -33,11 +35,21 @@ pub(super) struct Motion {
 }
 
 impl RecordedMap {
-    /// The map of a new cluster: nothing was written. `homes` has the places of all replicas of slice 0, then those of
-    /// slice 1, and so on.
-    pub(super) fn new(shape: ClusterShape, homes: Vec<SlotPlace>) -> Self {
+    /// The map of a new cluster of so many servers: nothing was written. `homes` has the places of all replicas of
+    /// slice 0, then those of slice 1, and so on.
+    pub(super) fn new(shape: ClusterShape, homes: Vec<SlotPlace>, servers: usize) -> Self {
         let written = vec![0; bits::words(homes.len() * shape.objects_per_slice as usize)];
-        Self { shape, homes, motions: BTreeMap::new(), written, snapshot: None }
+        Self { shape, homes, motions: BTreeMap::new(), written, worn: vec![[0; 2]; servers], snapshot: None }
+    }
+
+    /// Adds a server that joins.
+    pub(super) fn add_server(&mut self) {
+        self.worn.push([0; 2]);
+    }
+
+    /// Pages that were written to each server, and their erases.
+    pub(super) fn worn(&self) -> &[[u64; 2]] {
+        &self.worn
     }
 
     fn index(&self, replica: SliceReplica) -> usize {
@@ -88,6 +100,7 @@ impl RecordedMap {
             }
             ClusterRecord::Written { replica, first, count } => (replica, first..first.saturating_add(count)),
             ClusterRecord::Discarded { replica, index } => (replica, index..index.saturating_add(1)),
+            ClusterRecord::Worn { server, .. } => return server.index() < self.worn.len(),
         };
         replica.slice.0 < self.shape.slices
             && replica.replica < self.shape.replicas
@@ -115,6 +128,7 @@ impl RecordedMap {
                 self.set_written(replica, first..first + count, true);
             }
             ClusterRecord::Discarded { replica, index } => self.set_written(replica, index..index + 1, false),
+            ClusterRecord::Worn { server, pages, erases } => self.worn[server.index()] = [pages, erases],
         }
     }
 
@@ -134,16 +148,30 @@ impl RecordedMap {
     }
 
     fn keep_for_checkpoint(&mut self, record: ClusterRecord) {
-        let (ClusterRecord::Placed { replica, .. }
-        | ClusterRecord::Begun { replica, .. }
-        | ClusterRecord::Moved { replica, .. }
-        | ClusterRecord::Written { replica, .. }
-        | ClusterRecord::Discarded { replica, .. }) = record;
-        let slice = replica.slice;
-        if self.snapshot.as_ref().is_some_and(|snapshot| snapshot.needs(slice.0)) {
-            let records = self.records_of(slice);
-            self.snapshot.as_mut().expect("it was there").keep(slice.0, records);
+        let number = match record {
+            ClusterRecord::Placed { replica, .. }
+            | ClusterRecord::Begun { replica, .. }
+            | ClusterRecord::Moved { replica, .. }
+            | ClusterRecord::Written { replica, .. }
+            | ClusterRecord::Discarded { replica, .. } => replica.slice.0,
+            ClusterRecord::Worn { .. } => self.shape.slices,
+        };
+        if self.snapshot.as_ref().is_some_and(|snapshot| snapshot.needs(number)) {
+            let records = self.records_at(number);
+            self.snapshot.as_mut().expect("it was there").keep(number, records);
         }
+    }
+
+    /// The records that a checkpoint has for a number.
+    fn records_at(&self, number: u32) -> Vec<Record> {
+        if number < self.shape.slices {
+            return self.records_of(SliceId(number));
+        }
+        let worn = self.worn.iter().enumerate().filter(|(_, worn)| **worn != [0; 2]);
+        let record = |(server, &[pages, erases]): (usize, &[u64; 2])| {
+            Record::from(ClusterRecord::Worn { server: ServerId(server as u16), pages, erases })
+        };
+        worn.map(record).collect()
     }
 
     /// Returns the records that make a slice what it is.
@@ -174,15 +202,15 @@ impl RecordedMap {
 
     /// Begins a checkpoint; one that was under way is given up.
     pub(super) fn begin_checkpoint(&mut self, issued: RecordNumber) -> RecordNumber {
-        self.snapshot = Some(Snapshot::new(self.shape.slices));
+        self.snapshot = Some(Snapshot::new(self.shape.slices + 1));
         issued
     }
 
     /// Goes on with a checkpoint, by up to `most` slices. Returns true if it is complete.
     pub(super) fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
         let Some(mut snapshot) = self.snapshot.take() else { return true };
-        for slice in snapshot.advance(most) {
-            let records = snapshot.take_kept(slice).unwrap_or_else(|| self.records_of(SliceId(slice)));
+        for number in snapshot.advance(most) {
+            let records = snapshot.take_kept(number).unwrap_or_else(|| self.records_at(number));
             records.into_iter().for_each(&mut *visit);
         }
         let is_complete = snapshot.is_complete();

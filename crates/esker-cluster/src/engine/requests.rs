@@ -85,6 +85,9 @@ impl ClusterEngine {
     fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         let request = Request { start: esker_core::Lba(0), length: Bytes::ZERO, ..request };
         for device in (0..self.stores.len() as u16).map(DeviceIndex) {
+            if self.health.is_removed(device) {
+                continue;
+            }
             if self.health.has_failed(device) {
                 // Other servers that have what was there are flushed themselves.
                 if self.settings.replicas == 1 || self.router.has_lost_objects() {

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Ratio, bits};
-use esker_tier::{Checkpoint, Record, RecordError};
+use esker_core::{Bytes, Ratio, bits};
+use esker_tier::parts::EngineRecord;
+use esker_tier::{Checkpoint, DeviceIndex, Effect, Record, RecordError, RecordNumber};
 use thiserror::Error;
 
 use super::recorded::RecordedMap;
-use super::{ClusterEngine, ClusterError, ClusterSettings, SlotPlace};
+use super::{ClusterEngine, ClusterError, ClusterRecord, ClusterSettings, SlotPlace};
 use crate::id::{ObjectId, ServerId, SliceId, SliceReplica};
 use crate::map::ReplicaPlace;
 use crate::route::Router;
 use crate::shape::ClusterShape;
+
+/// Objects that are looked at in one call.
+const RUN_MOST: usize = 1 << 16;
 
 /// Why a cluster cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -35,6 +39,14 @@ pub enum RestoreError {
     /// Records do not say yet which replica is newer.
     #[error("a cluster with {0} replicas cannot be restored: only one with a single copy of each slice can")]
     Replicas(u8),
+    /// A server was removed, and records say that a slice is there.
+    #[error("{slice} is on {server}, which was removed")]
+    Removed {
+        /// The slice.
+        slice: SliceId,
+        /// The server.
+        server: ServerId,
+    },
 }
 
 /// All replicas of all slices, in order.
@@ -64,15 +76,35 @@ impl ClusterEngine {
     /// # Errors
     /// The settings are not those of the records, or the cluster has replicas.
     pub fn restore(settings: &ClusterSettings, base: &Checkpoint, records: &[Record]) -> Result<Self, RestoreError> {
+        Self::reopen(settings, base.through, &mut base.records.iter().copied(), &mut records.iter().copied())
+    }
+
+    /// The engine as a checkpoint through a record, and the records of the journal that follow it, describe it. The
+    /// servers of the settings that are no founders have joined since.
+    ///
+    /// # Errors
+    /// The settings are not those of the records, or the cluster has replicas.
+    pub fn reopen(
+        settings: &ClusterSettings,
+        through: RecordNumber,
+        checkpoint: &mut dyn Iterator<Item = Record>,
+        journal: &mut dyn Iterator<Item = Record>,
+    ) -> Result<Self, RestoreError> {
         if settings.replicas > 1 {
             return Err(RestoreError::Replicas(settings.replicas));
         }
         settings.check()?;
         let mut router = settings.router()?;
         let shape = *router.map().shape();
-        let mut map = RecordedMap::new(shape, first_places(&router));
-        for record in base.records.iter().chain(records) {
-            map.replay(*record)?;
+        let mut map = RecordedMap::new(shape, first_places(&router), settings.servers.len());
+        settings.joined().into_iter().for_each(|spec| router.restore_joined(spec));
+        for record in checkpoint {
+            map.replay(record)?;
+        }
+        let mut through = through;
+        for record in journal {
+            map.replay(record)?;
+            through.0 += 1;
         }
         for replica in replicas(&shape) {
             let motion = map.motion(replica).map(|motion| (motion.to.server, &motion.moved[..]));
@@ -83,11 +115,35 @@ impl ClusterEngine {
             }
             router.restore(replica, map.home(replica).server, motion);
         }
-        let through = esker_tier::RecordNumber(base.through.0 + records.len() as u64);
         let mut engine = Self::over(settings, router, None, through)?;
         engine.place_all(&map, shape)?;
+        engine.epochs.restore_wear(map.worn());
         engine.recorded = Some(map);
         Ok(engine)
+    }
+
+    /// The engine while a device is missing, before any input: what lies elsewhere is read, and nothing moves.
+    pub fn without(mut self, device: DeviceIndex) -> Self {
+        self.health.miss(device);
+        self.is_frozen = true;
+        self
+    }
+
+    /// The engine after a device was drained and removed, before any input.
+    ///
+    /// # Errors
+    /// The records say that a slice is there.
+    pub fn with_removed(mut self, device: DeviceIndex) -> Result<Self, RestoreError> {
+        let server = ServerId(device.0);
+        let map = self.router.map();
+        if let Some(replica) = map.replicas().find(|replica| map.involves(*replica, server)) {
+            return Err(RestoreError::Removed { slice: replica.slice, server });
+        }
+        self.leave(server);
+        while let Some(input) = self.inputs.pop_front() {
+            self.tell_router(input, &mut Vec::new());
+        }
+        Ok(self)
     }
 
     fn place_all(&mut self, map: &RecordedMap, shape: ClusterShape) -> Result<(), RestoreError> {
@@ -113,6 +169,36 @@ impl ClusterEngine {
         Ok(())
     }
 
+    /// Records what servers have worn since the last record, so that it is known when the engine is restored.
+    pub(super) fn record_wear(&mut self, effects: &mut Vec<Effect>) {
+        for server in (0..self.stores.len() as u16).map(ServerId) {
+            let now @ [pages, erases] = self.epochs.worn(server);
+            let Some(map) = self.recorded.as_mut().filter(|map| map.worn()[server.index()] != now) else { continue };
+            let record = ClusterRecord::Worn { server, pages, erases };
+            map.apply(record);
+            effects.push(Effect::Record { number: self.durability.issue(), record: record.record() });
+        }
+    }
+
+    /// Returns how many bytes from `start` on are in objects of which either all or none were written, and which.
+    pub(super) fn run_of_objects(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        let (map, end) = (self.router.map(), start.0 + length.0);
+        let size = map.shape().object.0;
+        let is_written = |object: u64| {
+            let (slice, index) = map.slice_of(ObjectId(object));
+            let reader = map.replicas_of(slice).find_map(|replica| map.reader(replica, index));
+            reader.is_none_or(|server| self.stores[server.index()].has(ObjectId(object)))
+        };
+        if start.0 >= end || end > map.shape().objects() * size {
+            return (length, true);
+        }
+        let first = is_written(start.0 / size);
+        let objects = start.0 / size..end.div_ceil(size);
+        let other = objects.take(RUN_MOST).find(|object| is_written(*object) != first);
+        let until = other.unwrap_or((start.0 / size).saturating_add(RUN_MOST as u64));
+        (Bytes((until * size).min(end) - start.0), first)
+    }
+
     /// Makes the first objects count as written.
     pub(super) fn fill_objects(&mut self, share: Ratio) {
         assert!(self.pieces.is_empty(), "requests are under way");
@@ -123,7 +209,7 @@ impl ClusterEngine {
                 let Some(server) = self.router.map().reader(replica, index) else { continue };
                 self.stores[server.index()].set(object, true);
                 if let Some(map) = &mut self.recorded {
-                    map.apply(super::ClusterRecord::Written { replica, first: index as u32, count: 1 });
+                    map.apply(ClusterRecord::Written { replica, first: index as u32, count: 1 });
                 }
             }
         }

@@ -22,6 +22,8 @@ pub struct ClusterSettings {
     pub replicas: u8,
     /// The servers: device 0 is the first one.
     pub servers: Vec<ClusterServer>,
+    /// How many of them there were when the cluster was new; the others joined later. `None` for all.
+    pub founders: Option<usize>,
     /// Capacity offered to the host, in whole slices; `None` for as much as leaves every server its reserve.
     pub capacity: Option<Bytes>,
     /// Share of each server's slots that its share of the ring leaves free, so that slices can come.
@@ -166,6 +168,9 @@ impl ClusterSettings {
         if let Some((key, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
             return setting(key, "is 0; it has to be at least 1");
         }
+        if self.founders.is_some_and(|founders| founders == 0 || founders > self.servers.len()) {
+            return setting("founders", &format!("has to be from 1 to the number of servers, {}", self.servers.len()));
+        }
         if self.reserve >= Ratio::ONE {
             return setting("reserve", "leaves nothing; it has to be less than 100%");
         }
@@ -181,28 +186,39 @@ impl ClusterSettings {
         ClusterShape { slices, objects_per_slice, object, partitions, replicas }
     }
 
-    /// What the servers offer. Their points on the ring are in proportion to their room.
-    pub(super) fn specs(&self) -> Vec<ServerSpec> {
+    /// The servers with which the cluster began: they alone decide where slices were at first.
+    pub(super) fn founders(&self) -> usize {
+        self.founders.unwrap_or(self.servers.len())
+    }
+
+    /// What servers offer. Their points on the ring are in proportion to their room.
+    fn specs_of(&self, servers: &[ClusterServer]) -> Vec<ServerSpec> {
         let room = |server: &ClusterServer| u32::try_from(server.capacity.0 / self.slice().0).unwrap_or(u32::MAX);
-        let least = self.servers.iter().map(room).min().unwrap_or(1).max(1);
+        let least = servers.iter().map(room).min().unwrap_or(1).max(1);
         let spec = |server: &ClusterServer| {
             let points = u64::from(room(server)) * POINTS_LEAST / u64::from(least);
             let virtual_nodes = points.clamp(1, POINTS_MOST) as u32;
             ServerSpec { domain: server.domain, room: room(server), virtual_nodes }
         };
-        self.servers.iter().map(spec).collect()
+        servers.iter().map(spec).collect()
+    }
+
+    /// What the servers offer that joined later.
+    pub(super) fn joined(&self) -> Vec<ServerSpec> {
+        self.specs_of(&self.servers).split_off(self.founders())
     }
 
     /// The specification of one more server, which joins those that there are.
     pub(super) fn joining(&self, joining: ClusterServer) -> ServerSpec {
-        let mut all = self.clone();
-        all.servers.push(joining);
-        *all.specs().last().expect("one was added")
+        let mut all = self.servers.clone();
+        all.push(joining);
+        *self.specs_of(&all).last().expect("one was added")
     }
 
-    /// Returns a router for as many slices as `capacity` asks for, or else as many as leave every server its reserve.
+    /// Returns a router of the first servers for as many slices as `capacity` asks for, or else as many as leave every
+    /// server its reserve.
     pub(super) fn router(&self) -> Result<Router, ClusterError> {
-        let specs = self.specs();
+        let specs = self.specs_of(&self.servers[..self.founders()]);
         let with_reserve: Vec<ServerSpec> = specs
             .iter()
             .map(|spec| ServerSpec { room: (spec.room - self.reserve.of(spec.room.into()) as u32).max(1), ..*spec })

@@ -15,6 +15,8 @@ pub(super) struct ServerStore {
     free: BTreeSet<u32>,
     /// For each object of each slot, whether it was written.
     written: Vec<u64>,
+    /// Number of written objects.
+    written_count: u64,
     /// Trims under way. Until they have ended, nothing else may be written there.
     trims: BTreeMap<SliceId, u32>,
 }
@@ -23,7 +25,14 @@ impl ServerStore {
     /// A server with this many slots, all free.
     pub(super) fn new(shape: ClusterShape, slots: u32) -> Self {
         let written = vec![0; bits::words(slots as usize * shape.objects_per_slice as usize)];
-        Self { shape, slots: BTreeMap::new(), free: (0..slots).collect(), written, trims: BTreeMap::new() }
+        Self {
+            shape,
+            slots: BTreeMap::new(),
+            free: (0..slots).collect(),
+            written,
+            written_count: 0,
+            trims: BTreeMap::new(),
+        }
     }
 
     /// Returns the slot of a slice.
@@ -51,6 +60,8 @@ impl ServerStore {
         let Some(slot) = self.slots.remove(&slice) else { return };
         let objects = self.shape.objects_per_slice as usize;
         let first = slot as usize * objects;
+        let were_written = (first..first + objects).filter(|bit| bits::is_set(&self.written, *bit)).count();
+        self.written_count -= were_written as u64;
         bits::clear_all(&mut self.written, first..first + objects);
         self.free.insert(slot);
     }
@@ -75,7 +86,17 @@ impl ServerStore {
     /// Notes whether an object was written here.
     pub(super) fn set(&mut self, object: ObjectId, written: bool) {
         let Some(bit) = self.bit(object) else { return };
-        if written { bits::set(&mut self.written, bit) } else { bits::clear(&mut self.written, bit) }
+        match (bits::is_set(&self.written, bit), written) {
+            (false, true) => {
+                bits::set(&mut self.written, bit);
+                self.written_count += 1;
+            }
+            (true, false) => {
+                bits::clear(&mut self.written, bit);
+                self.written_count -= 1;
+            }
+            _ => {}
+        }
     }
 
     /// Returns where an object begins on the device. Its slice has a slot here (asserted).
@@ -107,7 +128,6 @@ impl ServerStore {
 
     /// Returns the bytes of written objects.
     pub(super) fn written_bytes(&self) -> Bytes {
-        let objects: u64 = self.written.iter().map(|word| u64::from(word.count_ones())).sum();
-        Bytes(objects * self.shape.object.0)
+        Bytes(self.written_count * self.shape.object.0)
     }
 }

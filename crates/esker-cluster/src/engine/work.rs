@@ -46,6 +46,10 @@ impl ClusterEngine {
         effects: &mut Vec<Effect>,
     ) {
         let piece = self.piece(id);
+        // Other copies may be there.
+        if self.health.is_absent(DeviceIndex(server.0)) {
+            return self.fail(id, DeviceError::Failed);
+        }
         if self.stores[server.index()].has(object) {
             let data = DataRef::new(piece.buffer(), piece.offset);
             return self.send(id, server, RequestKind::Read, (object, range), Some(data), effects);
@@ -101,6 +105,7 @@ impl ClusterEngine {
                 self.hold(id, server, object);
                 self.record(id, MapChange { written: false, ..change }, effects);
             }
+            ServerWork::Copy { .. } if !self.background.takes_buffer(id) => {}
             ServerWork::Merge { from, .. } | ServerWork::Copy { from, .. } => {
                 self.fetch(id, change, from, (server, object), effects);
             }
@@ -114,7 +119,7 @@ impl ClusterEngine {
     }
 
     /// Records that a replica is in motion to a server, where it has a slot, if that was not recorded yet.
-    fn record_motion(&mut self, replica: SliceReplica, server: ServerId, effects: &mut Vec<Effect>) {
+    pub(super) fn record_motion(&mut self, replica: SliceReplica, server: ServerId, effects: &mut Vec<Effect>) {
         let Some(map) = self.recorded.as_mut().filter(|map| map.motion(replica).is_none()) else { return };
         let slot = self.stores[server.index()].slot(replica.slice).expect("it has a slot");
         let record = ClusterRecord::Begun { replica, place: SlotPlace { server, slot } };
@@ -303,6 +308,9 @@ impl ClusterEngine {
         if matches!(kind, RequestKind::Write { .. }) {
             self.epochs.server_written(server, length);
             self.counts.written(server, length, piece.is_none());
+            if piece.is_none() {
+                self.background.copied(self.now, length);
+            }
         }
         effects.push(Effect::Io {
             io,

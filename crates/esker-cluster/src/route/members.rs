@@ -153,6 +153,16 @@ impl Router {
         here.into_iter().for_each(|replica| self.leave_if_draining(replica, server));
     }
 
+    /// A server that is being drained is used again. What is on its way to others goes on.
+    pub(super) fn keep(&mut self, server: ServerId) {
+        if self.servers.serves(server) && self.servers.get(server).state == ServerState::Draining {
+            let kept = self.servers.get_mut(server);
+            kept.state = ServerState::Up;
+            let virtual_nodes = kept.spec.virtual_nodes;
+            self.ring.add(server, virtual_nodes);
+        }
+    }
+
     /// Sets a complete replica in motion if its server is being drained.
     pub(super) fn leave_if_draining(&mut self, replica: SliceReplica, home: ServerId) {
         if self.servers.get(home).state == ServerState::Draining

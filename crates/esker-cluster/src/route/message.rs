@@ -69,6 +69,8 @@ pub enum RouterInput {
     Join(ServerSpec),
     /// A server is to be emptied.
     Drain(ServerId),
+    /// A server that is being emptied is used again.
+    Keep(ServerId),
     /// A server is gone, with its data.
     Fail(ServerId),
     /// A balancing epoch ends: tombstones that nothing needs are dropped, and homeless replicas are placed.

@@ -149,6 +149,13 @@ impl Router {
         }
     }
 
+    /// Adds a server that joined earlier: only records say what is there. Only for a new router, before
+    /// [`Self::restore`].
+    pub(crate) fn restore_joined(&mut self, spec: ServerSpec) {
+        let joined = self.servers.add(spec);
+        self.ring.add(joined, spec.virtual_nodes);
+    }
+
     /// The map.
     pub fn map(&self) -> &SliceMap {
         &self.map
@@ -178,6 +185,7 @@ impl Router {
             RouterInput::CopyBudget(bytes) => self.grant(bytes),
             RouterInput::Join(spec) => self.join(spec),
             RouterInput::Drain(server) => self.drain(server),
+            RouterInput::Keep(server) => self.keep(server),
             RouterInput::Fail(server) => self.fail(server),
             RouterInput::EpochEnds => self.end_epoch(effects),
         }

@@ -182,6 +182,7 @@ impl ClusterSettings {
             partitions: self.partitions,
             replicas: self.replicas,
             servers: self.servers(children)?,
+            founders: None,
             capacity: self.capacity,
             reserve: self.reserve,
             balancer: self.balancer.clone(),

@@ -85,9 +85,10 @@ pub enum LiveSettingsError {
 impl Hint for LiveSettingsError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Unsupported => {
-                Some("only hybrids have a policy, and background work that can be paused or limited".to_string())
-            }
+            Self::Unsupported => Some(
+                "hybrids have a policy, and hybrids and clusters background work that can be paused or limited"
+                    .to_string(),
+            ),
             Self::Policy(error) => error.hint(),
             Self::Budget { .. } => Some("allow more, or pause background work".to_string()),
         }

@@ -72,6 +72,13 @@ pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {
         (length, true)
     }
 
+    /// Returns how many bytes of each device hold data of the host. Empty for an engine that keeps no such map.
+    fn used(&self) -> Vec<Bytes> {
+        let Some(places) = self.extent_places() else { return Vec::new() };
+        let placed = places.placed();
+        placed.devices.iter().map(|device| Bytes(device.extents * placed.extent.0)).collect()
+    }
+
     /// A shortcut for drivers that move no data. Returns the device and address for `request` of the host if the
     /// request can go unchanged to one device and that device's result is the host's answer. The driver then sends it
     /// there instead of calling [`Machine::on`], which would do the same in two steps, and calls [`Self::passed`] when

@@ -47,6 +47,7 @@ use leaving_places::LeavingPlaces;
 use map::{ExtentMap, RecordedPlace};
 use refused_writes::RefusedPart;
 
+pub use background::WrittenInDay;
 pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
 pub use map::PlacementRecord;

@@ -2,7 +2,7 @@
 //! survive, wherever they were going.
 
 use esker_core::{DeviceError, FaultPlan, Lba, Request, RequestKind, Rng};
-use esker_tier::testing::{self, Around, Rules, Store};
+use esker_tier::testing::{self, Around, Device, Rules, Store};
 use esker_tier::{Checkpoint, Record};
 use proptest::prelude::*;
 
@@ -15,16 +15,49 @@ type World = testing::World<ClusterRules>;
 struct ClusterRules {
     servers: u32,
     replicas: u8,
+    /// Servers that have joined since.
+    joined: u32,
+    /// Servers that were removed, and those that are drained.
+    removed: Vec<DeviceIndex>,
+    drained: Vec<DeviceIndex>,
+}
+
+impl ClusterRules {
+    /// The settings, with all servers that ever were there.
+    fn settings(&self) -> ClusterSettings {
+        let all = settings(self.servers + self.joined, self.replicas);
+        // The capacity stays what it was at first.
+        let first = ClusterEngine::new(&settings(self.servers, self.replicas)).unwrap();
+        ClusterSettings { founders: Some(self.servers as usize), capacity: Some(first.capacity()), ..all }
+    }
 }
 
 impl Rules for ClusterRules {
     type Engine = ClusterEngine;
 
     fn restore(&self, base: &Checkpoint, records: &[Record]) -> ClusterEngine {
-        let settings = settings(self.servers, self.replicas);
-        match self.replicas {
-            1 => ClusterEngine::restore(&settings, base, records).unwrap(),
-            _ => ClusterEngine::new(&settings).unwrap(),
+        if self.replicas > 1 {
+            return ClusterEngine::new(&settings(self.servers, self.replicas)).unwrap();
+        }
+        ClusterEngine::restore(&self.settings(), base, records).unwrap().with_changing_members()
+    }
+
+    fn prepare(&self, engine: ClusterEngine) -> ClusterEngine {
+        self.removed.iter().fold(engine, |engine, device| engine.with_removed(*device).unwrap())
+    }
+
+    fn perform(around: &mut Around<Self>, effect: &Effect, _: &ClusterEngine) {
+        match effect {
+            Effect::Drained(device) => assert!(around.rules.drained.contains(device), "nobody drains {device:?}"),
+            Effect::DrainStuck { .. } => {}
+            effect => panic!("unexpected: {effect:?}"),
+        }
+    }
+
+    /// What is being drained is told again to an engine that was restored.
+    fn restarted(world: &mut World) {
+        for device in world.rules.drained.clone() {
+            reshape(world, Reshape::Drain { device }).unwrap();
         }
     }
 
@@ -38,12 +71,53 @@ impl Rules for ClusterRules {
     }
 }
 
+fn reshape(world: &mut World, reshape: Reshape) -> Result<(), ReshapeError> {
+    let now = world.now();
+    world.act(|engine, effects| engine.reshape(now, reshape, effects))
+}
+
 fn world(servers: u32, replicas: u8, plan: FaultPlan, seed: u64) -> World {
     let sectors = settings(servers, replicas).servers[0].capacity.0 / 512;
     let stores = (0..servers).map(|_| Store::new(sectors));
-    let mut world = World::of(ClusterRules { servers, replicas }, stores, seed);
+    let rules = ClusterRules { servers, replicas, joined: 0, removed: Vec::new(), drained: Vec::new() };
+    let mut world = World::of(rules, stores, seed);
     world.set_plans(&[plan], 0);
     world
+}
+
+/// Has a server join, drains one, uses it again, or removes it if it is empty. Whoever restores the engine knows of the
+/// change before the engine does.
+fn change_members(world: &mut World, which: u64) {
+    let count = world.devices.len() as u64;
+    let device = DeviceIndex((which / 4 % count) as u16);
+    let is_refused = |world: &World, reshape| world.engine().check_reshape(reshape).is_err();
+    match which % 4 {
+        0 if count < 6 => {
+            let capacity = settings(1, 1).servers[0].capacity;
+            world.rules.joined += 1;
+            let device = Device::new(Store::new(capacity.0 / 512), which);
+            world.devices.push(device);
+            reshape(world, Reshape::Join { capacity }).unwrap();
+        }
+        1 if !is_refused(world, Reshape::Keep { device }) => {
+            world.rules.drained.retain(|drained| *drained != device);
+            reshape(world, Reshape::Keep { device }).unwrap();
+        }
+        2 if !is_refused(world, Reshape::Remove { device }) => {
+            world.rules.removed.push(device);
+            world.rules.drained.retain(|drained| *drained != device);
+            reshape(world, Reshape::Remove { device }).unwrap();
+            // Nobody finds there again what was there.
+            let sectors = world.devices[usize::from(device.0)].store.live.len() as u64;
+            world.devices[usize::from(device.0)].store = Store::new(sectors);
+        }
+        _ if !is_refused(world, Reshape::Drain { device }) => {
+            world.rules.drained.retain(|drained| *drained != device);
+            world.rules.drained.push(device);
+            reshape(world, Reshape::Drain { device }).unwrap();
+        }
+        _ => {}
+    }
 }
 
 /// (kind, start, sectors, effects to perform afterwards)
@@ -56,7 +130,7 @@ fn run(world: &mut World, operations: &[Operation], seed: u64) -> Result<(), Str
         let start = start % capacity;
         let (start, length) = (Lba(start), Bytes(sectors.min(capacity - start) * 512));
         let whole = Lba(start.0 / SECTORS * SECTORS);
-        match kind % 20 {
+        match kind {
             0..5 => world.submit(Request::write(start, length)),
             5 => world.submit(Request::new(RequestKind::Write { fua: true }, start, length)),
             6 => world.submit(Request::new(RequestKind::WriteZeroes { fua: performed % 2 == 0 }, start, length)),
@@ -65,6 +139,7 @@ fn run(world: &mut World, operations: &[Operation], seed: u64) -> Result<(), Str
             9..12 => world.submit(Request::read(start, length)),
             12 => world.submit(Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO)),
             13 => world.step_checkpoint(1 + (start.0 % 4) as u32)?,
+            20 => change_members(world, start.0 * 7 + performed as u64),
             14..17 => world.act(|engine, effects| move_something(engine, &mut rng, effects)),
             _ => world.act(|engine, effects| grant(engine, &mut rng, effects)),
         }
@@ -88,6 +163,11 @@ fn plans() -> impl Strategy<Value = FaultPlan> {
     })
 }
 
+/// Operations, among them changes of the servers.
+fn changes(most: usize) -> impl Strategy<Value = Vec<Operation>> {
+    prop::collection::vec((0u8..21, 0u64..200, 1u64..12, 0u8..8), 1..most)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(800 * esker_testkit::soak()))]
 
@@ -95,6 +175,19 @@ proptest! {
     fn what_was_promised_survives_failures_and_crashes(
         lives in prop::collection::vec(operations(60), 1..4),
         (servers, plan, seed) in (2u32..5, plans(), any::<u64>()),
+    ) {
+        let mut world = world(servers, 1, plan, seed);
+        for (life, operations) in lives.iter().enumerate() {
+            prop_assert_eq!(run(&mut world, operations, seed ^ life as u64), Ok(()));
+            world = world.crash();
+            prop_assert_eq!(world.check_survivors(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_was_promised_survives_while_servers_join_and_leave(
+        lives in prop::collection::vec(changes(80), 1..4),
+        (servers, plan, seed) in (2u32..4, plans(), any::<u64>()),
     ) {
         let mut world = world(servers, 1, plan, seed);
         for (life, operations) in lives.iter().enumerate() {

@@ -28,6 +28,7 @@ fn settings(servers: u32, replicas: u8) -> ClusterSettings {
         partitions: 64,
         replicas,
         servers: (0..servers).map(server).collect(),
+        founders: None,
         capacity: None,
         reserve: Ratio::percent(40),
         balancer: Choice::named("none"),

@@ -14,7 +14,7 @@ const SLOTS: usize = (DAY.0 / SLOT.0) as usize + 1;
 /// Counts written bytes over a window that slides with time. It reaches back a day, and at most one slot longer: so in
 /// any 24 hours no more than a budget is written, wherever these begin.
 #[derive(Debug)]
-pub(super) struct WrittenInDay {
+pub struct WrittenInDay {
     /// When counting began; `None` before the first event.
     began: Option<Nanos>,
     /// Bytes written in each slot of the window: slot `n` since time zero is at `n % SLOTS`.
@@ -26,12 +26,13 @@ pub(super) struct WrittenInDay {
 }
 
 impl WrittenInDay {
-    pub(super) fn new() -> Self {
+    /// Nothing was written yet.
+    pub fn new() -> Self {
         Self { began: None, slots: [0; SLOTS], newest: 0, in_window: 0, total: 0 }
     }
 
     /// Lets time pass until `now`: slots that a day has passed since no longer count.
-    pub(super) fn pass_time(&mut self, now: Nanos) {
+    pub fn pass_time(&mut self, now: Nanos) {
         self.began.get_or_insert(now);
         let newest = now.0 / SLOT.0;
         if newest <= self.newest {
@@ -45,7 +46,7 @@ impl WrittenInDay {
     }
 
     /// Counts bytes that are written now.
-    pub(super) fn write(&mut self, now: Nanos, bytes: Bytes) {
+    pub fn write(&mut self, now: Nanos, bytes: Bytes) {
         self.pass_time(now);
         self.slots[(self.newest % SLOTS as u64) as usize] += bytes.0;
         self.in_window += bytes.0;
@@ -55,17 +56,19 @@ impl WrittenInDay {
     /// Returns how many bytes a budget of `budget` per day leaves at `now`. What was written before counting began is
     /// unknown: as if the budget had been spent evenly then, the first day earns it little by little. So an engine that
     /// is restored often does not get a new budget each time.
-    pub(super) fn left_of(&self, budget: Bytes, now: Nanos) -> Bytes {
+    pub fn left_of(&self, budget: Bytes, now: Nanos) -> Bytes {
         let known = now.saturating_sub(self.began.unwrap_or(now)).min(DAY);
         let earned = (u128::from(budget.0) * u128::from(known.0) / u128::from(DAY.0)) as u64;
         Bytes(earned.saturating_sub(self.in_window))
     }
 
-    pub(super) const fn in_window(&self) -> Bytes {
+    /// Bytes written in the window.
+    pub const fn in_window(&self) -> Bytes {
         Bytes(self.in_window)
     }
 
-    pub(super) const fn total(&self) -> Bytes {
+    /// Bytes that were ever written.
+    pub const fn total(&self) -> Bytes {
         Bytes(self.total)
     }
 }

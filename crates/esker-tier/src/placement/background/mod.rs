@@ -7,7 +7,7 @@ use esker_core::{Bytes, Nanos};
 use super::{Event, MoveOutcome, PlacementEngine};
 use crate::engine::{BackgroundReport, BackgroundSettings, Effect, HeldReason, LiveSettings, LiveSettingsError};
 use crate::extent::DeviceIndex;
-use budget::WrittenInDay;
+pub use budget::WrittenInDay;
 
 /// How long nothing is copied to a device that has refused a copy, unless something changes there. Each attempt reads
 /// and sends up to 24 extents in vain, which would load the devices for good if it were repeated at once.

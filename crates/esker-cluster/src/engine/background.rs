@@ -1,0 +1,198 @@
+//! What an operator allows of work in the background, what keeps copies within memory, and drains that get no further.
+
+use std::collections::VecDeque;
+
+use esker_core::{Bytes, Nanos};
+use esker_tier::parts::WrittenInDay;
+use esker_tier::{
+    BackgroundReport, BackgroundSettings, DeviceIndex, Effect, HeldReason, LiveSettings, LiveSettingsError,
+    LogicalExtent,
+};
+
+use super::ClusterEngine;
+use crate::id::{ServerId, SliceReplica};
+use crate::route::{EffectId, RouterInput};
+use crate::servers::ServerState;
+
+/// Ticks in a row in which all copies failed before a drain is reported to be stuck.
+const VAIN_TICKS: u32 = 4;
+
+/// The limits of background work, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Background {
+    settings: BackgroundSettings,
+    written: WrittenInDay,
+    /// Copies that have a buffer.
+    copies: u32,
+    /// The most copies that may have one at a time.
+    copies_max: u32,
+    /// Copies that wait for a buffer.
+    waiting: VecDeque<EffectId>,
+    /// Copies that had failed, and objects that had moved, at the last tick.
+    before: [u64; 2],
+    /// Ticks in a row in which copies failed and nothing moved.
+    vain_ticks: u32,
+}
+
+impl Default for Background {
+    fn default() -> Self {
+        Self {
+            settings: BackgroundSettings::default(),
+            written: WrittenInDay::new(),
+            copies: 0,
+            copies_max: u32::MAX,
+            waiting: VecDeque::new(),
+            before: [0; 2],
+            vain_ticks: 0,
+        }
+    }
+}
+
+impl Background {
+    pub(super) fn is_paused(&self) -> bool {
+        self.settings.paused
+    }
+
+    /// Counts bytes that a copy writes.
+    pub(super) fn copied(&mut self, now: Nanos, bytes: Bytes) {
+        self.written.write(now, bytes);
+    }
+
+    /// Gives a copy a buffer. Returns false if all are in use: then it waits.
+    pub(super) fn takes_buffer(&mut self, copy: EffectId) -> bool {
+        let has_one = self.copies < self.copies_max;
+        match has_one {
+            true => self.copies += 1,
+            false => self.waiting.push_back(copy),
+        }
+        has_one
+    }
+
+    /// Notes that a task has ended, with a copy's buffer or without one. Returns a copy that may begin now.
+    pub(super) fn ended(&mut self, had_buffer: bool) -> Option<EffectId> {
+        self.copies -= u32::from(had_buffer);
+        if self.copies < self.copies_max { self.waiting.pop_front() } else { None }
+    }
+}
+
+impl ClusterEngine {
+    /// Limits background work, before any input.
+    ///
+    /// # Errors
+    /// If the budget is less than an object.
+    pub fn with_background(mut self, settings: BackgroundSettings) -> Result<Self, LiveSettingsError> {
+        self.check_background(&settings)?;
+        self.background.settings = settings;
+        Ok(self)
+    }
+
+    /// Has at most so many objects copied at a time, so that their buffers take no more memory.
+    pub fn with_copies_at_once(mut self, most: u32) -> Self {
+        self.background.copies_max = most.max(1);
+        self
+    }
+
+    fn check_background(&self, settings: &BackgroundSettings) -> Result<(), LiveSettingsError> {
+        let object = self.router.map().shape().object;
+        match settings.moved_bytes_per_day {
+            Some(budget) if budget < object => Err(LiveSettingsError::Budget { budget, extent: object }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_live(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        // Balancers are no policies of placement.
+        if settings.policy.is_some() {
+            return Err(LiveSettingsError::Unsupported);
+        }
+        settings.background.as_ref().map_or(Ok(()), |background| self.check_background(background))
+    }
+
+    /// Takes new limits that were checked. Copies under way end as they would have.
+    pub(super) fn set_live(&mut self, now: Nanos, settings: &LiveSettings, effects: &mut Vec<Effect>) {
+        self.background.written.pass_time(now);
+        self.background.settings = settings.background.unwrap_or(self.background.settings);
+        self.wake_if_moving(now, effects);
+    }
+
+    /// Returns how many of `bytes` may be granted to copies now. `for_members` if servers have joined or are drained:
+    /// the operator wants that, so no budget holds it up.
+    pub(super) fn allowed_copies(&mut self, now: Nanos, bytes: Bytes, for_members: bool) -> Bytes {
+        let Background { settings, written, copies, .. } = &mut self.background;
+        written.pass_time(now);
+        match settings {
+            BackgroundSettings { paused: true, .. } => Bytes::ZERO,
+            BackgroundSettings { moved_bytes_per_day: Some(budget), .. } if !for_members => {
+                let under_way = u64::from(*copies) * self.router.map().shape().object.0;
+                Bytes(bytes.0.min(written.left_of(*budget, now).0.saturating_sub(under_way)))
+            }
+            _ => bytes,
+        }
+    }
+
+    /// Returns what moves in the background.
+    pub(super) fn background_now(&self, now: Nanos) -> BackgroundReport {
+        let Background { settings, written, copies, .. } = &self.background;
+        BackgroundReport {
+            settings: *settings,
+            copies: *copies,
+            moved: written.total(),
+            moved_in_day: written.in_window(),
+            held: self.held_reason(now),
+        }
+    }
+
+    fn held_reason(&self, now: Nanos) -> Option<HeldReason> {
+        let Background { settings, written, copies, .. } = &self.background;
+        let object = self.router.map().shape().object;
+        if settings.paused {
+            return Some(HeldReason::Paused);
+        }
+        if *copies > 0 {
+            return None;
+        }
+        if self.health.journal_failed() {
+            return Some(HeldReason::JournalFailed);
+        }
+        let is_spent = settings.moved_bytes_per_day.is_some_and(|budget| written.left_of(budget, now) < object);
+        if is_spent && !self.epochs.members_change && self.router.map().moving_count() > 0 {
+            return Some(HeldReason::Budget);
+        }
+        let is_stalled = self.router.map().moving_count() == 0 && !self.draining.is_empty();
+        let servers = self.router.servers();
+        let is_full = |(id, server): &(ServerId, &crate::servers::Server)| {
+            server.state == ServerState::Up && !servers.takes_more(*id)
+        };
+        is_stalled
+            .then(|| HeldReason::NoRoom(servers.iter().filter(is_full).map(|(id, _)| DeviceIndex(id.0)).collect()))
+    }
+
+    /// Has slots freed and drains go on that wait for the end of an epoch, and notices drains that get no further.
+    pub(super) fn tend_moves(&mut self, effects: &mut Vec<Effect>) {
+        let is_stalled = self.router.map().moving_count() == 0 && !self.draining.is_empty();
+        if is_stalled || !self.without_slot.is_empty() {
+            self.inputs.push_back(RouterInput::EpochEnds);
+        }
+        let report = self.router.report();
+        let now = [report.copies_failed, report.copies + report.moved_by_requests];
+        let [failed, moved] = [0, 1].map(|index| now[index] > self.background.before[index]);
+        self.background.before = now;
+        self.background.vain_ticks = match (failed, moved) {
+            (_, true) => 0,
+            (true, false) => self.background.vain_ticks + 1,
+            (false, false) => self.background.vain_ticks,
+        };
+        if failed && self.background.vain_ticks == VAIN_TICKS {
+            effects.extend(self.draining.iter().filter_map(|server| self.stuck(*server)));
+        }
+    }
+
+    /// Says that a drain is stuck: slices are left that cannot be read.
+    fn stuck(&self, server: ServerId) -> Option<Effect> {
+        let map = self.router.map();
+        let is_there = |replica: &SliceReplica| map.involves(*replica, server);
+        let first = map.replicas().find(is_there)?.slice.0;
+        let extents = self.router.servers().get(server).used;
+        Some(Effect::DrainStuck { device: DeviceIndex(server.0), extents, first: LogicalExtent(first) })
+    }
+}
