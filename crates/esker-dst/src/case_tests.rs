@@ -18,8 +18,7 @@ fn hybrid() -> VolumeSettings {
 
 /// A volume on disks of which the first two keep the journal.
 fn volume(disks: u64) -> (World, Volume<SetClock>) {
-    let plan =
-        Plan { seed: 1, steps: 0, lives: 0, faults: false, cuts: Cuts::Never, changes: 0, wrong: DiskFault::None };
+    let plan = Plan { seed: 1, steps: 0, lives: 0, faults: false, cuts: Cuts::Never, changes: 0, ..Plan::default() };
     let disks = (0..disks).map(|index| VirtualDisk::new(Bytes(8 << 20), index)).collect();
     let mut world = World::create_on(disks, &hybrid(), Rng::derive(1, "volume"), &plan).unwrap();
     let volume = world.open().unwrap().unwrap();

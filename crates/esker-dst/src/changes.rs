@@ -43,7 +43,7 @@ impl World {
                 (Asked::Grow, VolumeChange::Grow { device, size })
             }
             (2, _) => (Asked::Offer, VolumeChange::Offer { capacity: volume.capacity_max() }),
-            (4, _) => (Asked::Set, VolumeChange::Set(self.new_settings())),
+            (4, _) => (Asked::Set, VolumeChange::Set(self.new_settings(volume))),
             (3, Some(_)) => (Asked::Drain, VolumeChange::Keep { device }),
             _ => (Asked::Drain, VolumeChange::Drain { device }),
         };
@@ -59,13 +59,14 @@ impl World {
     }
 
     /// New settings of the engine.
-    fn new_settings(&mut self) -> ChangedSettings {
+    fn new_settings(&mut self, volume: &Volume<SetClock>) -> ChangedSettings {
         const POLICIES: [&str; 4] = ["wardrop", "migration", "fast-first", "static-split"];
+        let is_hybrid = volume.state().settings.kind != "cluster";
         let policy = self.rng.chance(1, 2).then(|| POLICIES[self.rng.below(4) as usize].into());
         let paused = self.rng.chance(1, 2).then(|| self.rng.chance(1, 4));
         let budget = [MoveBudget::Unlimited, MoveBudget::Bytes((1 << 20) + self.rng.below(1 << 30))];
         let moved_bytes_per_day = self.rng.chance(1, 2).then(|| budget[self.rng.below(2) as usize]);
-        ChangedSettings { policy, paused, moved_bytes_per_day }
+        ChangedSettings { policy: policy.filter(|_| is_hybrid), paused, moved_bytes_per_day }
     }
 
     /// A new disk, which is to join.

@@ -4,7 +4,7 @@ use esker_core::{Bytes, Rng};
 use esker_volume::{Volume, VolumeError, VolumeSettings};
 use serde_json::json;
 
-use crate::disk::{DiskFault, VirtualDisk};
+use crate::disk::VirtualDisk;
 use crate::plan::{Cuts, Plan, Violation};
 use crate::world::{SetClock, World, boxed};
 
@@ -40,8 +40,7 @@ pub fn damage(seed: u64, cases: u64) -> Result<DamageOutcome, Violation> {
 }
 
 fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
-    let plan =
-        Plan { seed, steps: 3_000, lives: 3, faults: false, cuts: Cuts::Never, changes: 0, wrong: DiskFault::None };
+    let plan = Plan { seed, steps: 3_000, lives: 3, faults: false, cuts: Cuts::Never, changes: 0, ..Plan::default() };
     let mut rng = Rng::derive(seed, "damage");
     let size = Bytes(5 << 20);
     let policies = ["fast-first", "static-split", "migration", "wardrop"];

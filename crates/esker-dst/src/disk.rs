@@ -16,9 +16,10 @@ pub(crate) const SECTOR: usize = 512;
 pub struct VirtualDisk(Arc<Mutex<Disk>>);
 
 /// What is wrong with a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiskFault {
     /// Nothing.
+    #[default]
     None,
     /// The next flush or durable write fails, and what was not flushed is lost or not, each sector for itself. All
     /// later flushes succeed, as those of Linux do.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::disk::DiskFault;
 
 /// What a run does. The seed decides everything else.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
     /// The seed.
     pub seed: u64,
@@ -20,14 +20,17 @@ pub struct Plan {
     pub cuts: Cuts,
     /// In one step of this many, disks join, grow or leave, or more capacity is offered; never if it is zero.
     pub changes: u64,
+    /// Whether all volumes are clusters. Else none is.
+    pub clusters: bool,
     /// A fault that the first disk has from the beginning, to see that the oracle finds it.
     pub wrong: DiskFault,
 }
 
 /// After which operations the power is lost in a copy of everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cuts {
     /// None.
+    #[default]
     Never,
     /// All.
     Always,
@@ -41,6 +44,10 @@ pub enum Cuts {
 pub struct Outcome {
     /// Volumes that are flash caches.
     pub caches: u64,
+    /// Volumes that are clusters.
+    pub clusters: u64,
+    /// Slices that have moved from one disk to another.
+    pub moves: u64,
     /// Volumes that are arrays.
     pub arrays: u64,
     /// Volumes that follow a map of ranges.
@@ -98,6 +105,8 @@ impl std::ops::AddAssign for Outcome {
     fn add_assign(&mut self, other: Self) {
         let Self {
             caches,
+            clusters,
+            moves,
             arrays,
             mapped,
             answered,
@@ -117,6 +126,8 @@ impl std::ops::AddAssign for Outcome {
             refused,
         } = other;
         self.caches += caches;
+        self.clusters += clusters;
+        self.moves += moves;
         self.arrays += arrays;
         self.mapped += mapped;
         self.answered += answered;

@@ -38,6 +38,23 @@ pub(crate) fn settings(disks: usize, rng: &mut Rng) -> VolumeSettings {
     }
 }
 
+/// Random settings of a cluster: small slices, short epochs, and balancers that move something whenever they can.
+pub(crate) fn cluster(rng: &mut Rng) -> VolumeSettings {
+    let balancers = [
+        json!({ "kind": "ewo", "sigma_c": 0, "eta_c": "0%", "horizon_epochs": 1 }),
+        json!({ "kind": "edm-like", "lambda": "0%", "horizon_epochs": 1 }),
+        json!({ "kind": "life", "tolerance": "0%", "gain": "0%", "warm_up_epochs": 0, "memory_epochs": 1 }),
+    ];
+    let balancer = balancers[rng.below(balancers.len() as u64) as usize].clone();
+    let (epoch, copies_after) = (pick(rng, &["400us", "4ms"]), pick(rng, &["0%", "50%"]));
+    let options = json!({
+        "object": Bytes(4096 << rng.below(5)), "objects_per_slice": 1 + rng.below(6), "partitions": 64,
+        "reserve": "30%", "balancer": balancer, "epoch": epoch, "copies_after": copies_after,
+        "copied_bytes_per_second": pick(rng, &["1GiB", "8GiB"]), "rated_fills": 10,
+    });
+    VolumeSettings::new("cluster", options)
+}
+
 /// Has every third hybrid follow a map of random ranges, which may overlap, and returns these. A generator of their own
 /// draws them, so that all else about a seed is what it is without a map.
 pub(crate) fn map(settings: &mut VolumeSettings, disks: &[Bytes], seed: u64) -> Option<Arc<[PinnedRange]>> {

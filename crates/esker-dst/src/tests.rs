@@ -16,8 +16,16 @@ fn run_all(count: u64, plan: Plan) -> Outcome {
     all
 }
 
-const PLAN: Plan =
-    Plan { seed: 0, steps: 3_000, lives: 6, faults: false, cuts: Cuts::Never, changes: 0, wrong: DiskFault::None };
+const PLAN: Plan = Plan {
+    seed: 0,
+    steps: 3_000,
+    lives: 6,
+    faults: false,
+    cuts: Cuts::Never,
+    changes: 0,
+    clusters: false,
+    wrong: DiskFault::None,
+};
 
 #[test]
 fn what_was_promised_survives_losses_of_power() {
@@ -67,6 +75,45 @@ fn what_was_promised_survives_while_disks_join_grow_leave_and_fail() {
 fn what_was_promised_is_there_wherever_the_power_fails_while_disks_join_grow_and_leave() {
     let all = run_all(8, Plan { steps: 300, lives: 3, cuts: Cuts::Always, changes: 15, ..PLAN });
     assert!(all.cuts > 200 && all.joined > 5 && all.grown > 5, "{all:?}");
+}
+
+const CLUSTERS: Plan = Plan { clusters: true, ..PLAN };
+
+#[test]
+fn clusters_keep_their_promises_through_losses_of_power() {
+    let all = run_all(60, CLUSTERS);
+    assert!(all.clusters == 60 * times() && all.moves > 300 * times() && all.power_losses > 100, "{all:?}");
+    assert!(all.checkpoints > 100 && all.journal_records > 8_000 && all.lost == 0, "{all:?}");
+}
+
+#[test]
+fn clusters_keep_their_promises_when_disks_fail() {
+    let all = run_all(60, Plan { faults: true, ..CLUSTERS });
+    assert!(all.moves > 100 && all.degraded > 10 && all.lost < 30 * times(), "{all:?}");
+}
+
+#[test]
+fn clusters_keep_their_promises_wherever_the_power_fails() {
+    let all = run_all(6, Plan { steps: 300, lives: 2, cuts: Cuts::Always, ..CLUSTERS });
+    assert!(all.cuts > 200, "{all:?}");
+}
+
+#[test]
+fn clusters_keep_their_promises_while_disks_join_and_leave() {
+    let all = run_all(32, Plan { changes: 60, ..CLUSTERS });
+    assert!(all.joined > 40 && all.removed > 12 && all.set > 24 && all.moves > 100, "{all:?}");
+}
+
+#[test]
+fn clusters_keep_their_promises_while_disks_join_leave_and_fail() {
+    let all = run_all(32, Plan { changes: 60, faults: true, ..CLUSTERS });
+    assert!(all.joined > 40 && all.removed > 6 && all.degraded > 6, "{all:?}");
+}
+
+#[test]
+fn clusters_keep_their_promises_wherever_the_power_fails_while_disks_join_and_leave() {
+    let all = run_all(8, Plan { steps: 300, lives: 3, cuts: Cuts::Always, changes: 15, ..CLUSTERS });
+    assert!(all.cuts > 200 && all.joined > 3, "{all:?}");
 }
 
 #[test]

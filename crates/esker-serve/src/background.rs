@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a volume moves in the background.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundStatus {
-    /// The name of the policy of placement.
+    /// The name of the policy of placement, or of the balancer.
     pub policy: String,
     /// Whether it is paused.
     pub paused: bool,
@@ -27,7 +27,10 @@ impl BackgroundStatus {
     pub(crate) fn of(volume: &Volume<SystemClock>) -> Option<Self> {
         let BackgroundReport { settings, copies, moved, moved_in_day, held } = volume.background()?;
         let BackgroundSettings { paused, moved_bytes_per_day } = settings;
-        let policy = volume.state().settings.options.get("policy").and_then(|policy| policy["kind"].as_str());
+        let options = &volume.state().settings.options;
+        let policy = ["policy", "balancer"].iter().find_map(|key| options.get(*key));
+        // A name, or a table with one.
+        let policy = policy.and_then(|policy| policy.as_str().or_else(|| policy["kind"].as_str()));
         Some(Self {
             policy: policy.unwrap_or_default().to_string(),
             paused,

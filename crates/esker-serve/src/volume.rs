@@ -1,6 +1,6 @@
 //! Volumes as what a server serves.
 
-use esker_core::{Bytes, Nanos, Request, Tag};
+use esker_core::{Bytes, Nanos, Ratio, Request, Tag};
 use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume};
 use serde_json::Value;
 
@@ -29,6 +29,18 @@ impl ServedVolume {
 
     fn devices(&self) -> Vec<DeviceStatus> {
         devices(&self.volume, |name| self.changes.file().wear_percent(name))
+    }
+
+    /// Tells the volume how worn its devices are, as far as they say so.
+    fn tell_wear(&mut self) {
+        let devices = self.volume.state().devices.iter().enumerate();
+        let percent = |(index, device): (usize, &esker_volume::VolumeMember)| {
+            self.changes.file().wear_percent(&device.name).map(|percent| (index, percent))
+        };
+        let known: Vec<(usize, u64)> = devices.filter_map(percent).collect();
+        for (device, percent) in known {
+            self.volume.learn_wear(device, Ratio::percent(percent));
+        }
     }
 
     /// What is said of it.
@@ -111,6 +123,7 @@ impl Served for ServedVolume {
     }
 
     fn news(&mut self, now: Nanos) -> Vec<LogEvent> {
+        self.tell_wear();
         self.news.of(&self.volume, now)
     }
 

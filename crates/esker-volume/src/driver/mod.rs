@@ -5,7 +5,7 @@ mod world;
 use std::collections::VecDeque;
 use std::io;
 
-use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Ratio, Request, RequestKind, Tag};
 use esker_results::DeviceReport;
 use esker_tier::{
     BackgroundReport, DeviceIndex, Effect, Engine, Input, LiveSettings, LiveSettingsError, LogicalExtent, Reshape,
@@ -88,16 +88,15 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         report
     }
 
-    /// Returns how many bytes of each store have extents of the host on them.
+    /// Returns how many bytes of each store hold data of the host.
     pub(crate) fn used(&self) -> Vec<Bytes> {
-        let Some(places) = self.engine.machine().extent_places() else { return Vec::new() };
-        let placed = places.placed();
-        placed.devices.iter().map(|device| Bytes(device.extents * placed.extent.0)).collect()
+        self.engine.machine().used()
     }
 
-    /// Returns true if no extent has a place. False for an engine that keeps no map of extents.
+    /// Returns true if no store holds data of the host. False for an engine that does not know.
     pub(crate) fn is_empty(&self) -> bool {
-        self.engine.machine().extent_places().is_some() && self.used().iter().all(|&bytes| bytes == Bytes::ZERO)
+        let used = self.used();
+        !used.is_empty() && used.iter().all(|&bytes| bytes == Bytes::ZERO)
     }
 
     /// Sets all counts of [`Self::report`] to zero.
@@ -120,6 +119,13 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.engine
             .machine()
             .device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 65,536 devices")))
+    }
+
+    /// Takes over how much of its rated life the device of a store says that it has used.
+    pub(crate) fn learn_wear(&mut self, store: usize, life_used: Ratio) {
+        if let Some(store) = self.world.stores.get_mut(store) {
+            store.learn_wear(life_used);
+        }
     }
 
     /// Returns the time of its clock.

@@ -5,7 +5,8 @@ mod line;
 use std::io;
 
 use esker_core::{
-    Bytes, Children, Completion, Device, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry,
+    Bytes, Children, Completion, Device, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab,
+    Telemetry,
 };
 use esker_tier::{DataRef, IoId};
 
@@ -38,6 +39,8 @@ pub struct Store {
     /// Time to look for operations without an answer; never if none is under way.
     look_at: Nanos,
     health: StoreHealth,
+    /// How much of its rated life the device has used, as it says itself; zero if it does not say.
+    life_used: Ratio,
     /// Whether it has failed and no end of a request tells the engine so.
     has_news: bool,
     /// Ends of requests that the store fails itself, because it does not answer or was removed.
@@ -93,6 +96,7 @@ impl Store {
             answer_limit: ANSWER_LIMIT,
             look_at: Nanos::NEVER,
             health: StoreHealth::Well,
+            life_used: Ratio::ZERO,
             has_news: false,
             too_late: Vec::new(),
         }
@@ -137,7 +141,7 @@ impl Store {
         let queued = self.under_way.len() + self.line.len();
         let telemetry = match &self.pace {
             Some(model) => Telemetry { queued, ..model.device(0).telemetry() },
-            None => Telemetry { queued, ..Telemetry::default() },
+            None => Telemetry { queued, life_used: self.life_used, ..Telemetry::default() },
         };
         let own = match self.health {
             StoreHealth::Well => DeviceState::Online,
@@ -145,6 +149,11 @@ impl Store {
             StoreHealth::Failed | StoreHealth::Silent => DeviceState::Failed,
         };
         Telemetry { state: own.max(telemetry.state), ..telemetry }
+    }
+
+    /// Takes over how much of its rated life the device says that it has used.
+    pub(crate) fn learn_wear(&mut self, life_used: Ratio) {
+        self.life_used = life_used;
     }
 
     /// Returns true, once, if it has failed and no end of a request tells the engine so.

@@ -123,7 +123,7 @@ fn plan(
     Ok(layouts.into_iter().enumerate().map(superblock).collect())
 }
 
-/// Returns all settings of the new volume, with its capacity: devices that join later do not change it by themselves.
+/// Returns all settings of the new volume.
 fn settings_of(
     engine: &dyn EngineSettings,
     settings: &VolumeSettings,
@@ -138,7 +138,7 @@ fn settings_of(
         checkpoint: &mut std::iter::empty(),
         journal: &mut std::iter::empty(),
     })?;
-    let options = engine.with_capacity(empty.capacity()).unwrap_or_else(|| engine.resolved());
+    let options = engine.created(empty.capacity(), devices.len());
     Ok(VolumeSettings { devices: names, ..VolumeSettings::new(&settings.kind, options) })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use esker_cluster::ClusterRecord;
 use esker_core::Bytes;
 use esker_tier::{FlashCacheRecord, PlacementRecord, Record};
 
@@ -181,6 +182,8 @@ fn describe(layer: u8, record: Record) -> String {
             }
             FlashCacheRecord::Uncached { line } => format!("line {} has left the cache", line.0),
         }
+    } else if let Ok(record) = ClusterRecord::try_from(record) {
+        describe_cluster(record)
     } else {
         format!("{record:?}")
     };
@@ -204,5 +207,28 @@ fn describe_placement(record: PlacementRecord) -> String {
             format!("extent {} has moved to extent {} of device {}", extent.0, place.extent.0, place.device.0)
         }
         PlacementRecord::Freed { extent } => format!("extent {} has no place", extent.0),
+    }
+}
+
+fn describe_cluster(record: ClusterRecord) -> String {
+    let objects = |first: u32, count: u32| format!("{count} objects from {first} on");
+    match record {
+        ClusterRecord::Placed { replica, place } => {
+            format!("{} is in slot {} of device {}", replica.slice, place.slot, place.server.0)
+        }
+        ClusterRecord::Begun { replica, place } => {
+            format!("{} moves to slot {} of device {}", replica.slice, place.slot, place.server.0)
+        }
+        ClusterRecord::Moved { replica, first, count, written } => {
+            let what = if written { "have moved" } else { "have moved, and read as zeroes" };
+            format!("{}: {} {what}", replica.slice, objects(first, count))
+        }
+        ClusterRecord::Written { replica, first, count } => {
+            format!("{}: {} were written", replica.slice, objects(first, count))
+        }
+        ClusterRecord::Discarded { replica, index } => format!("{}: object {index} reads as zeroes", replica.slice),
+        ClusterRecord::Worn { server, pages, erases } => {
+            format!("device {}: {pages} pages were written, {erases} erases by the wear model", server.0)
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Ratio};
 use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError, PinnedRange, PolicySettings};
 use serde_json::Value;
 
@@ -18,6 +18,12 @@ impl<C: Clock> Volume<C> {
     /// Returns what the engine does in the background; `None` if it moves nothing.
     pub fn background(&self) -> Option<BackgroundReport> {
         self.driver.background()
+    }
+
+    /// Takes over how much of its rated life a device says that it has used. Engines that balance wear heed it; of a
+    /// device that says nothing, they count what is written.
+    pub fn learn_wear(&mut self, device: usize, life_used: Ratio) {
+        self.driver.learn_wear(device, life_used);
     }
 
     /// Has the engine pin the ranges of the map that the settings name, which whoever opens the volume has found. A

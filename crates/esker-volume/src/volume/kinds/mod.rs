@@ -2,6 +2,7 @@
 
 mod array;
 mod cache;
+mod cluster;
 mod hybrid;
 
 use esker_core::registry::Entry;
@@ -16,7 +17,7 @@ pub type VolumeKind = Entry<fn(&Value) -> Result<Box<dyn EngineSettings>, ReadEr
 
 /// The kinds of engines that a volume can have. Their settings have the keys that devices of these kinds have in an
 /// experiment, without the names of their devices.
-pub const VOLUME_KINDS: &[VolumeKind] = &[hybrid::KIND, cache::KIND, array::KIND];
+pub const VOLUME_KINDS: &[VolumeKind] = &[hybrid::KIND, cache::KIND, array::KIND, cluster::KIND];
 
 /// The settings of a volume's engine.
 pub trait EngineSettings {
@@ -33,6 +34,13 @@ pub trait EngineSettings {
     fn with_capacity(&self, capacity: Bytes) -> Option<Value> {
         let _ = capacity;
         None
+    }
+
+    /// All settings of a volume that is created on so many devices, with the capacity that it has then: devices that
+    /// join later do not change it by themselves.
+    fn created(&self, capacity: Bytes, devices: usize) -> Value {
+        let _ = devices;
+        self.with_capacity(capacity).unwrap_or_else(|| self.resolved())
     }
 
     /// What an engine that serves can take over of these settings; `None` if it moves nothing in the background.
