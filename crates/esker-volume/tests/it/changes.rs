@@ -13,16 +13,16 @@ use serde_json::json;
 
 use super::on_files::{FLUSH, SIZE, closed, devices, files, identities, open, request, settings, write};
 
-type Open = (Volume<SystemClock>, DeviceIo);
+pub(super) type Open = (Volume<SystemClock>, DeviceIo);
 
 /// Makes a change, and waits for its end.
-fn change((volume, io): &mut Open, change: VolumeChange) -> Result<(), ChangeError> {
+pub(super) fn change((volume, io): &mut Open, change: VolumeChange) -> Result<(), ChangeError> {
     volume.change(change)?;
     until(volume, io, |volume| !volume.is_changing());
     volume.next_change().expect("it has ended")
 }
 
-fn until(volume: &mut Volume<SystemClock>, io: &DeviceIo, is_so: impl Fn(&Volume<SystemClock>) -> bool) {
+pub(super) fn until(volume: &mut Volume<SystemClock>, io: &DeviceIo, is_so: impl Fn(&Volume<SystemClock>) -> bool) {
     for _ in 0..10_000 {
         volume.step();
         if is_so(volume) {
@@ -34,7 +34,7 @@ fn until(volume: &mut Volume<SystemClock>, io: &DeviceIo, is_so: impl Fn(&Volume
 }
 
 /// Prepares the file at `path`, and has it join.
-fn join(volume: &mut Open, path: &Path, identity: u8) -> Result<(), ChangeError> {
+pub(super) fn join(volume: &mut Open, path: &Path, identity: u8) -> Result<(), ChangeError> {
     let plan = volume.0.join_plan()?;
     let device = devices(&[path.to_path_buf()], &volume.1, false).remove(0);
     let joining = plan.prepare(device, Identity([identity; 16]), WhatIsThere::Stays)?;

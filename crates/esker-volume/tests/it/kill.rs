@@ -210,3 +210,12 @@ fn a_killed_cache_has_lost_nothing_that_was_flushed() {
 fn a_killed_array_has_lost_nothing_that_was_flushed() {
     nothing_flushed_is_lost(&VolumeSettings::new("array", json!({ "stripe": "16KiB" })), kills());
 }
+
+#[test]
+fn a_killed_cluster_has_lost_nothing_that_was_flushed() {
+    let options = json!({
+        "object": "16KiB", "objects_per_slice": 4, "partitions": 64, "reserve": "30%", "epoch": "4ms",
+        "copied_bytes_per_second": "1GiB", "balancer": { "kind": "ewo", "sigma_c": 0, "eta_c": "0%" },
+    });
+    nothing_flushed_is_lost(&VolumeSettings::new("cluster", options), kills());
+}

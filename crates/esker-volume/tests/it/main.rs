@@ -3,6 +3,7 @@
 mod allocations;
 mod back_ends;
 mod changes;
+mod clusters;
 mod errors;
 mod failed_flush;
 mod faulty;
