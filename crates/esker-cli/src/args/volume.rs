@@ -48,7 +48,9 @@ pub(crate) enum VolumeCommand {
         esker volume create db.volume --device flash=/dev/nvme0n1p3 --device disk=/dev/sdb\n  \
         esker volume create mix.volume --device hdd=/dev/md0 --device ssd=/dev/sdc --map mix.map\n  \
         esker volume create far.volume --device 'fast=nbd+unix:///?socket=a.sock' --device slow=nbd://nas\n  \
-        esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n\
+        esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n  \
+        esker volume create even.volume --kind cluster --set balancer=life --set reserve=30% \\\n      \
+        --device a=a.img,1GiB --device b=b.img,1GiB --device c=c.img,1GiB\n\
         \n\
         The volume's file names its devices; everything else is on them, but a copy of the map of --map, which\n\
         lies beside the file. Edit the file when their paths change.\n\
@@ -61,7 +63,7 @@ pub(crate) struct VolumeCreateArguments {
     /// on the first of two
     #[arg(long = "device", value_name = "NAME=PLACE[,SIZE]", required = true, value_parser = values::volume_device)]
     pub(crate) devices: Vec<VolumeDevice>,
-    /// What is made of the devices: hybrid, cache or array
+    /// What is made of the devices: hybrid, cache, array or cluster
     #[arg(long, value_name = "KIND", default_value = "hybrid")]
     pub(crate) kind: String,
     /// The policy: of a hybrid, the one that places extents; of a cache, the replacement policy. The same as --set
