@@ -2,6 +2,7 @@
 
 mod client;
 pub(crate) mod clients;
+mod clusters;
 mod emulated;
 mod emulated_pair;
 mod encrypted;

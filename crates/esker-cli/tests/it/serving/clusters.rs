@@ -1,0 +1,66 @@
+//! A volume of the kind `cluster`, as a user runs it: it is made, served, killed, served again, and loses a drive.
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::{Server, file_of};
+use crate::support::{esker_in, esker_ok, esker_refuses};
+
+const OBJECT: u64 = 64 << 10;
+
+#[test]
+fn a_cluster_is_killed_and_loses_a_drive_and_no_byte() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    let create = ["volume", "create", "home.volume", "--kind", "cluster"];
+    let settings = ["--set", "object=64KiB", "--set", "objects_per_slice=4", "--set", "reserve=50%"];
+    let devices = ["--device", "a=a.img,16MiB", "--device", "b=b.img,16MiB", "--device", "c=c.img,16MiB"];
+    let refused = esker_refuses(folder, &[&create[..], &devices, &["--set", "replicas=2"]].concat());
+    assert!(refused.contains("leave `replicas` out"), "{refused}");
+    esker_ok(folder, &[&create[..], &settings, &devices].concat());
+    let server = Server::start(folder, &[]);
+    let mut client = server.client();
+    let count = client.size / OBJECT / 2;
+    (0..count).for_each(|number| client.write(number * 2 * OBJECT, &[number as u8 + 1; 4096]).unwrap());
+    client.flush().unwrap();
+    // The process ends with what it has under way, and says nothing.
+    client.write(OBJECT, &[9; 4096]).unwrap();
+    server.signal(Signal::SIGKILL);
+    drop((client, server));
+
+    let server = Server::start(folder, &[]);
+    let mut client = server.client();
+    let check = |client: &mut super::Client| {
+        for number in 0..count {
+            assert_eq!(client.read(number * 2 * OBJECT, 4096).unwrap(), [number as u8 + 1; 4096], "{number}");
+        }
+    };
+    check(&mut client);
+    let status: Value =
+        serde_json::from_str(&esker_ok(folder, &["volume", "status", "home.volume", "--json"]).stdout).unwrap();
+    assert_eq!((&status["kind"], &status["background"]["policy"]), (&"cluster".into(), &"life".into()));
+    let used: Vec<u64> =
+        status["devices"].as_array().unwrap().iter().flat_map(|one| one["used_bytes"].as_u64()).collect();
+    assert_eq!((used.len(), used.iter().sum::<u64>() / OBJECT), (3, count + 1), "{status:#}");
+    let drained = esker_ok(folder, &["volume", "drain", "home.volume", "a", "-q"]).stdout;
+    assert!(drained.starts_with("a is empty"), "{drained}");
+    esker_ok(folder, &["volume", "remove-device", "home.volume", "a"]);
+    assert!(!file_of(folder).contains("a.img"), "{}", file_of(folder));
+    let refused = esker_in(folder, &["volume", "drain", "home.volume", "b"]);
+    assert!(refused.code == 2 && refused.stderr.contains("add a device first"), "{}", refused.stderr);
+    let refused = esker_in(folder, &["volume", "grow", "home.volume", "--to", "1GiB"]);
+    assert!(refused.code == 2 && refused.stderr.contains("make a larger volume"), "{}", refused.stderr);
+    check(&mut client);
+    drop(client);
+    server.stop();
+    std::fs::remove_file(folder.join("a.img")).unwrap();
+    let said = esker_ok(folder, &["volume", "set", "home.volume", "--pause", "--moved-bytes-per-day", "1GiB"]).stdout;
+    assert_eq!(said, "policy life; background paused; moves up to 1 GiB a day\n");
+    let server = Server::start(folder, &[]);
+    check(&mut server.client());
+    server.stop();
+    let dumped = esker_ok(folder, &["volume", "dump", "home.volume", "--only", "map,journal"]).stdout;
+    assert!(dumped.contains("is in slot") || dumped.contains("objects from"), "{dumped}");
+    let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
+    assert!(checked.contains("everything is there and whole"), "{checked}");
+}
