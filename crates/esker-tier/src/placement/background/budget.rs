@@ -25,6 +25,12 @@ pub struct WrittenInDay {
     total: u64,
 }
 
+impl Default for WrittenInDay {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl WrittenInDay {
     /// Nothing was written yet.
     pub fn new() -> Self {
