@@ -139,6 +139,7 @@ impl<D: Device + ?Sized, K: Copy> Children<D, K> {
                 (all, one) => all.or(one),
             };
             all.erases += one.erases;
+            all.counts_erases |= one.counts_erases;
             life += u128::from(one.life_used.as_parts_per_billion()) * u128::from(state.device.capacity().0);
             capacity += u128::from(state.device.capacity().0);
             one.busy.iter().for_each(|busy| add_busy(&mut all.busy, busy));

@@ -173,6 +173,8 @@ pub struct Telemetry {
     pub free_space: Option<Bytes>,
     /// Block erases so far.
     pub erases: u64,
+    /// Whether the device counts its erases. It may have erased nothing yet.
+    pub counts_erases: bool,
     /// Share of the rated life that is used up (mean over blocks).
     pub life_used: Ratio,
     /// Busy times since measuring started, one entry per kind of resource.

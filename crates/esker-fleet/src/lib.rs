@@ -35,5 +35,5 @@ mod fleet;
 
 pub use fleet::{
     CopySettings, DataSettings, EventKind, EventSettings, FailureSettings, FleetError, FleetSettings, GroupSettings,
-    LoadSettings, ReplacementSettings, RunSettings, RunUntil, Simulation, TurnoverSettings,
+    LoadSettings, ReplacementSettings, RequestSettings, RunSettings, RunUntil, Simulation, TurnoverSettings,
 };

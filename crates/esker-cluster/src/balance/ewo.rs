@@ -218,15 +218,16 @@ impl Ewo {
     }
 }
 
-/// Returns the erases for a page of each server: by the model or, where it knows too little, by even writes to a drive
-/// that is as full.
+/// Returns the erases for a page of each server: by its own count or, where there is none, by the model or, where that
+/// knows too little, by even writes to a drive that is as full.
 pub(super) fn erases_per_page(view: &ClusterView<'_>, model: &dyn WearModel) -> Vec<f64> {
     let even = |flash: &FlashLoad| {
         let FlashLoad { pages_per_block, utilisation, .. } = *flash;
         crate::wear::equations::erases_at_utilisation(1.0, pages_per_block, utilisation, 0.0)
     };
     let rate = |server: &super::ServerView| {
-        let known = model.erases_per_page(&server.flash).filter(|rate| rate.is_finite() && *rate > 0.0);
+        let modelled = || model.erases_per_page(&server.flash);
+        let known = server.erases_per_page.or_else(modelled).filter(|rate| rate.is_finite() && *rate > 0.0);
         known.unwrap_or_else(|| even(&server.flash))
     };
     view.servers.iter().map(rate).collect()

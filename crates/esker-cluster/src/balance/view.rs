@@ -42,6 +42,9 @@ pub struct ServerView {
     pub life_left_pages: f64,
     /// Pages that it can be written in an epoch without being too slow; infinite if unknown.
     pub pages_most: f64,
+    /// Erases for each page that was written to it lately, by its own count; `None` if it counts none, or has not
+    /// cleaned for a whole epoch yet.
+    pub erases_per_page: Option<f64>,
     /// Its flash, and what the host wrote to it in this epoch.
     pub flash: FlashLoad,
 }

@@ -52,18 +52,38 @@ pub(super) struct ServerEpoch {
     pages: f64,
     /// Pages that were ever written.
     pages_ever: f64,
+    /// Whether the device counts its erases. It may have erased nothing yet.
+    counts: bool,
     /// Erases by the device's own count, now and at the end of the last epoch; zero if it tells none.
     counted: u64,
     counted_before: u64,
+    /// Erases that it counted and pages that it was written while it cleaned; older epochs count half as much each.
+    cleaned: (f64, f64),
     /// Erases by the wear model.
     modelled: f64,
     life_used: Ratio,
 }
 
 impl ServerEpoch {
+    /// Erases for a page, by its own count. Epochs count from the second on in which it cleans: a drive that is not yet
+    /// full erases less.
+    pub(super) fn erases_per_page(&self) -> Option<f64> {
+        let (erases, pages) = self.cleaned;
+        (self.counts && erases > 0.0 && pages > 0.0).then(|| erases / pages)
+    }
+
+    /// Notes that an epoch is over.
+    fn end_epoch(&mut self) {
+        if self.counted_before > 0 {
+            let (erases, pages) = self.cleaned;
+            let counted = self.counted.saturating_sub(self.counted_before) as f64;
+            self.cleaned = (erases / 2.0 + counted, pages / 2.0 + self.pages);
+        }
+    }
+
     /// Erases since measuring started or, if the device counts, since it was new.
     pub(super) fn erases(&self) -> f64 {
-        if self.counted > 0 { self.counted as f64 } else { self.modelled }
+        if self.counts { self.counted as f64 } else { self.modelled }
     }
 }
 
@@ -104,6 +124,7 @@ impl Epochs {
     pub(super) fn heard(&mut self, device: DeviceIndex, telemetry: &Telemetry) {
         let known = &mut self.servers[usize::from(device.0)];
         (known.counted, known.life_used) = (telemetry.erases, telemetry.life_used);
+        known.counts |= telemetry.counts_erases;
     }
 
     pub(super) fn members_change(&mut self) {
@@ -124,6 +145,13 @@ impl Epochs {
     }
 }
 
+impl super::ClusterPace {
+    /// How often devices are asked for their wear.
+    pub(super) fn look_period(&self) -> Nanos {
+        Nanos((self.epoch.0 / TICKS).max(1))
+    }
+}
+
 impl ClusterEngine {
     fn tick(&self) -> Nanos {
         Nanos((self.settings.pace.epoch.0 / TICKS).clamp(1, TICK_MOST.0))
@@ -136,7 +164,10 @@ impl ClusterEngine {
         }
         self.epochs.is_active = true;
         if self.epochs.wake_at == Nanos::NEVER {
-            self.epochs.wake_at = now + self.tick();
+            // An epoch ends just after the moment at which it is over, so that devices are looked at before it.
+            let end = self.epochs.ends_at + Nanos(1);
+            let next = now + self.tick();
+            self.epochs.wake_at = if now < end { next.min(end) } else { next };
             self.epochs.granted_until = now;
             effects.push(Effect::WakeAt(self.epochs.wake_at));
         }
@@ -157,7 +188,7 @@ impl ClusterEngine {
             return;
         }
         self.epochs.wake_at = Nanos::NEVER;
-        if now >= self.epochs.ends_at {
+        if now > self.epochs.ends_at {
             self.end_epoch(now);
             self.record_wear(effects);
         }
@@ -202,6 +233,7 @@ impl ClusterEngine {
         self.epochs.copies_from = began + Nanos(pace.copies_after.of(pace.epoch.0));
         self.inputs.push_back(RouterInput::EpochEnds);
         self.count_erases();
+        self.epochs.servers.iter_mut().for_each(ServerEpoch::end_epoch);
         if self.router.is_settled() && !self.background.is_paused() {
             let plan = self.plan();
             if plan.copy_at_once {
@@ -242,7 +274,7 @@ impl ClusterEngine {
             spread: WriteSpread::EVEN,
             run_pages: 0.0,
             runs_overlap: false,
-            counted: (known.counted > 0).then(|| known.counted.saturating_sub(known.counted_before) as f64),
+            counted: known.counts.then(|| known.counted.saturating_sub(known.counted_before) as f64),
         }
     }
 
@@ -268,9 +300,10 @@ impl ClusterEngine {
             let known = &self.epochs.servers[id.index()];
             let capacity = self.settings.servers[id.index()].capacity;
             let rated = (capacity.0 / flash.page.0) as f64 * f64::from(flash.rated_fills);
-            let life_left_pages = match known.counted {
-                0 if known.life_used == Ratio::ZERO => (rated - known.pages_ever).max(0.0),
-                _ => rated * (1.0 - known.life_used.as_f64()).max(0.0),
+            // A drive may tell what share of its life is used, and not count erases.
+            let life_left_pages = match known.counts || known.life_used > Ratio::ZERO {
+                false => (rated - known.pages_ever).max(0.0),
+                true => rated * (1.0 - known.life_used.as_f64()).max(0.0),
             };
             ServerView {
                 domain: server.spec.domain,
@@ -280,6 +313,7 @@ impl ClusterEngine {
                 erases: known.erases(),
                 life_left_pages,
                 pages_most: f64::INFINITY,
+                erases_per_page: known.erases_per_page(),
                 flash: self.flash_load(id.index()),
             }
         };

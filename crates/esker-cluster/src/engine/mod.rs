@@ -230,9 +230,9 @@ impl Machine for ClusterEngine {
         self.settle(effects);
     }
 
-    /// Wear is looked at as often as the policy is asked.
+    /// Wear is looked at some times in each epoch, so that the policy is not asked about the epoch before.
     fn look_period(&self) -> Option<Nanos> {
-        Some(self.settings.pace.epoch)
+        Some(self.settings.pace.look_period())
     }
 }
 

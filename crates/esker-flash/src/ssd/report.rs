@@ -68,6 +68,7 @@ impl Ssd {
             queued: self.front.slots.in_use(),
             free_space: Some(Bytes(self.back.ftl.writable_pages() * self.back.geometry.page_size().0)),
             erases: self.back.flash.counts().erases,
+            counts_erases: true,
             life_used: self.life_used(),
             busy: self.busy(),
         }

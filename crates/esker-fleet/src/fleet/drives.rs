@@ -21,6 +21,8 @@ pub(super) struct Drive {
     written: f64,
     written_before: f64,
     pub(super) erases: f64,
+    /// Pages of its flash that were never written: until they are, nothing is erased.
+    never_used: f64,
     /// Pages of the host in this epoch.
     pub(super) host_pages: f64,
     pub(super) is_worn_out: bool,
@@ -55,6 +57,7 @@ impl Drive {
             written: rated * used,
             written_before: rated * used,
             erases: 0.0,
+            never_used: if used > 0.0 { 0.0 } else { flash / PAGE.0 as f64 },
             host_pages: 0.0,
             is_worn_out: false,
             pages_per_block: settings.pages_per_block,
@@ -66,8 +69,9 @@ impl Drive {
         }
     }
 
-    /// What it was written before had the wear of now.
+    /// It holds replicas from the beginning. What it was written before had the wear of now.
     pub(super) fn count_erases_before(&mut self, replicas: u32, model: &dyn WearModel) {
+        self.never_used = (self.never_used * (1.0 - f64::from(replicas) * self.utilisation_by_replica)).max(0.0);
         self.erases = self.written * self.rate(replicas, model);
     }
 
@@ -78,7 +82,10 @@ impl Drive {
         let before = self.life_left();
         self.host_pages = host;
         self.written += pages;
-        self.erases += pages * self.rate(replicas, model);
+        // Without cleaning, each page that is written takes one of flash.
+        let fresh = pages.min(self.never_used);
+        self.never_used -= fresh;
+        self.erases += (pages - fresh) * self.rate(replicas, model);
         if self.is_worn_out || self.life_left() > 0.0 {
             return None;
         }

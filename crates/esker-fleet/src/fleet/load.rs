@@ -2,8 +2,9 @@
 
 use esker_core::{Nanos, Ratio, Rng};
 
+use super::draws::Draws;
 use super::place::HostWrites;
-use super::settings::{DataSettings, LoadSettings};
+use super::settings::{DataSettings, LoadSettings, RequestSettings};
 use super::{DAY, PAGE, YEAR};
 
 /// Epochs after which a decayed sum of the same numbers has come to its limit in 32 bits, whatever it was before: it
@@ -21,6 +22,8 @@ pub(super) struct Load {
     writes: HostWrites,
     /// The decayed writes to all slices.
     popularity: f64,
+    /// What was drawn for this epoch, if requests are.
+    draws: Option<Draws>,
     /// Epochs since popularity has changed by more than its own decay.
     steady: u32,
 }
@@ -41,7 +44,9 @@ impl Load {
         let (write, object) = (write.0 as f64, data.object.0 as f64);
         let writes = HostWrites { growth: 1.0, pages: write / PAGE.0 as f64, rest: object - write };
         let next_turnover = settings.turnover.map_or(Nanos::NEVER, |turnover| turnover.every);
-        (Self { settings: settings.clone(), rng, next_turnover, pages, writes, popularity: 0.0, steady: 0 }, weights)
+        let draws = (settings.requests == RequestSettings::Drawn).then(|| Draws::new(seed, writes.pages));
+        let settings = settings.clone();
+        (Self { settings, rng, next_turnover, pages, writes, popularity: 0.0, draws, steady: 0 }, weights)
     }
 
     /// Begins an epoch. Returns whether slices change places in popularity.
@@ -70,6 +75,18 @@ impl Load {
         chosen.iter().zip(values).for_each(|(at, value)| weights[*at] = value);
     }
 
+    /// Draws what this epoch writes to each slice, if requests are drawn.
+    pub(super) fn draw(&mut self, weights: &[f32]) {
+        if let Some(draws) = &mut self.draws {
+            draws.begin_epoch(weights, self.writes.growth);
+        }
+    }
+
+    /// Pages that this epoch writes to each slice, if they were drawn. Otherwise they are the weights times growth.
+    pub(super) fn drawn(&self) -> Option<&[f32]> {
+        self.draws.as_ref().map(Draws::pages)
+    }
+
     pub(super) fn writes(&self) -> HostWrites {
         self.writes
     }
@@ -84,17 +101,22 @@ impl Load {
     ) {
         let growth = self.writes.growth as f32;
         let by_request = (1.0 / self.writes.pages) as f32;
-        self.popularity = self.popularity / 2.0 + self.pages * self.writes.growth / self.writes.pages;
-        if self.steady > EPOCHS_TO_SETTLE {
+        let drawn = self.draws.as_ref().map(Draws::pages);
+        let pages = match drawn {
+            Some(drawn) => drawn.iter().map(|pages| f64::from(*pages)).sum(),
+            None => self.pages * self.writes.growth,
+        };
+        self.popularity = self.popularity / 2.0 + pages / self.writes.pages;
+        if self.steady > EPOCHS_TO_SETTLE && drawn.is_none() {
             return;
         }
-        self.steady += 1;
+        self.steady = self.steady.saturating_add(1);
         let objects = f64::from(objects_per_slice);
         let written = (objects * self.settings.written_objects.as_f64()).max(1.0).min(objects);
         let mean = self.popularity / (objects * slices.len() as f64);
         let (limit, hot) = ((mean * threshold * written) as f32, written as u32);
-        for (slice, weight) in slices.iter_mut().zip(weights) {
-            slice.pages = weight * growth;
+        for (at, (slice, weight)) in slices.iter_mut().zip(weights).enumerate() {
+            slice.pages = drawn.map_or(weight * growth, |drawn| drawn[at]);
             slice.popularity = slice.popularity / 2.0 + slice.pages * by_request;
             slice.hot = if slice.popularity > limit { hot } else { 0 };
         }

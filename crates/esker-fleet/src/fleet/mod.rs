@@ -2,6 +2,7 @@
 
 mod clock;
 mod copies;
+mod draws;
 mod drives;
 mod load;
 mod measure;
@@ -13,7 +14,7 @@ mod tests;
 
 pub use settings::{
     CopySettings, DataSettings, EventKind, EventSettings, FailureSettings, FleetSettings, GroupSettings, LoadSettings,
-    ReplacementSettings, RunSettings, RunUntil, TurnoverSettings,
+    ReplacementSettings, RequestSettings, RunSettings, RunUntil, TurnoverSettings,
 };
 pub use simulation::{FleetError, Simulation};
 

@@ -166,6 +166,7 @@ impl<'a> Simulation<'a> {
             let load = &mut self.load;
             self.place.change_weights(|weights| load.turn_over(weights));
         }
+        self.load.draw(self.place.weights());
         self.place.retry_placing();
         self.copy_and_write();
         self.epoch += 1;
@@ -183,10 +184,10 @@ impl<'a> Simulation<'a> {
         self.copied.clear(servers);
         self.merged.clear();
         self.merged.resize(servers, 0);
-        let Self { grant, copied, place, .. } = self;
+        let Self { grant, copied, place, load, .. } = self;
         place.copy(grant, copied, |motion| motion.cause == Cause::Rebuild);
         place.copy(grant, copied, |motion| motion.is_copied_at_once);
-        place.write_to_motions(self.load.writes(), &mut self.merged);
+        place.write_to_motions(load.writes(), load.drawn(), &mut self.merged);
         place.copy(grant, copied, |motion| motion.cause == Cause::Member);
         place.copy(grant, copied, |_: &Motion| true);
         let (writes, merged) = (&mut self.measures.writes, self.merged.iter().sum::<u64>());
@@ -199,13 +200,14 @@ impl<'a> Simulation<'a> {
 
     fn wear(&mut self, begin: Nanos) {
         let (epoch, growth) = (self.settings.run.epoch, self.load.writes().growth);
+        let drawn = self.load.drawn().map(|pages| self.place.sum_by_server(pages));
         let mut all = 0.0;
         for (at, drive) in self.drives.iter_mut().enumerate() {
             if !self.place.serves(at) {
                 drive.host_pages = 0.0;
                 continue;
             }
-            let pages = self.place.load(at) * growth;
+            let pages = drawn.as_ref().map_or_else(|| self.place.load(at) * growth, |drawn| drawn[at]);
             all += pages;
             let copied = self.copied.to[at] + self.merged[at];
             let replicas = self.place.servers()[at].used;
@@ -271,6 +273,7 @@ impl<'a> Simulation<'a> {
                 Some(rate) => rate.0 as f64 * epoch / PAGE.0 as f64,
                 None => f64::INFINITY,
             },
+            erases_per_page: None,
             flash: drive.flash(server.used),
         }));
     }

@@ -36,6 +36,7 @@ fn server(domain: usize, erases: f64) -> ServerView {
         erases,
         life_left_pages: 1e9,
         pages_most: f64::INFINITY,
+        erases_per_page: None,
         flash,
     }
 }

@@ -20,6 +20,7 @@ pub(super) fn random(rng: &mut Rng) -> Cluster {
             room: rng.below(8) as u32,
             life_left_pages: rng.unit() * 1e6,
             pages_most: 200.0 + rng.unit() * 4000.0,
+            erases_per_page: None,
             ..server(at % (count - usize::from(rng.chance(1, 2))), rng.unit() * 5000.0)
         })
         .collect();

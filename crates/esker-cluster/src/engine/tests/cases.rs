@@ -293,3 +293,70 @@ fn records_that_make_no_sense_are_refused() {
         assert!(restored.is_err(), "{records:?}");
     }
 }
+
+/// Tells the engine what every device counts; `None` for devices that count nothing.
+fn look(driven: &mut Driven, erases: Option<u64>) {
+    for device in 0..driven.engine.stores.len() as u16 {
+        let telemetry =
+            Telemetry { counts_erases: erases.is_some(), erases: erases.unwrap_or(0), ..Telemetry::default() };
+        driven.tell(Input::Device { device: DeviceIndex(device), telemetry });
+    }
+}
+
+/// Ends an epoch of a thousand nanoseconds in which a slice was written as a whole.
+fn end_epoch(driven: &mut Driven, erases: Option<u64>) {
+    driven.write(0, SLICE);
+    let end = (driven.now / 1000 + 1) * 1000;
+    driven.now = end;
+    look(driven, erases);
+    driven.tell(Input::Timer);
+    driven.now = end + 1;
+    driven.tell(Input::Timer);
+}
+
+fn short_epochs() -> Driven {
+    let mut settings = settings(2, 1);
+    settings.pace.epoch = Nanos(1000);
+    Driven::new(&settings)
+}
+
+/// A drive erases nothing before it is full. The model is for devices that count no erases at all.
+#[test]
+fn a_drive_that_counts_has_erased_what_it_says_from_the_first_epoch_on() {
+    for (told, counted) in [(None, None), (Some(0), Some(0.0)), (Some(7), Some(7.0))] {
+        let mut driven = short_epochs();
+        end_epoch(&mut driven, told);
+        let known = &driven.engine.epochs.servers[driven.home(0).index()];
+        match counted {
+            Some(counted) => assert_eq!(known.erases(), counted),
+            None => assert!(known.erases() > 0.0, "the model knows"),
+        }
+    }
+}
+
+/// 3 erases of the epoch in which cleaning begins are too few, so they do not count. Then older epochs count half.
+#[test]
+fn what_a_page_costs_is_what_a_drive_counts_while_it_cleans() {
+    let mut driven = short_epochs();
+    let server = driven.home(0).index();
+    let mut found = Vec::new();
+    for told in [0, 3, 27, 39] {
+        end_epoch(&mut driven, Some(told));
+        found.push(driven.engine.epochs.servers[server].erases_per_page().map(|rate| rate * SLICE as f64));
+    }
+    assert_eq!(found, [None, None, Some(24.0), Some((24.0 / 2.0 + 12.0) / 1.5)]);
+}
+
+/// Devices that are looked at just as an epoch is over are heard before it ends.
+#[test]
+fn an_epoch_ends_after_the_look_at_the_same_moment() {
+    let mut driven = short_epochs();
+    assert_eq!(driven.engine.look_period(), Some(Nanos(50)));
+    driven.write(0, SLICE);
+    for (now, ended) in [(999, 0), (1000, 0), (1001, 1), (2000, 1), (2001, 2)] {
+        driven.now = now;
+        driven.tell(Input::Timer);
+        assert_eq!(driven.engine.epochs.timeline.len(), ended, "at {now}");
+        driven.write(0, 1);
+    }
+}

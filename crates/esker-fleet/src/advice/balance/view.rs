@@ -81,6 +81,7 @@ fn servers(state: &ClusterState, rule: &CrushRule, largest: u64) -> Vec<ServerVi
         erases: 0.0,
         life_left_pages: 0.0,
         pages_most: f64::INFINITY,
+        erases_per_page: None,
         // `life` counts what slices are written, not this.
         flash: FlashLoad::UNKNOWN,
     });
@@ -106,6 +107,7 @@ fn server(state: &ClusterState, rule: &CrushRule, at: usize, osd: &OsdState, lar
         erases: 0.0,
         life_left_pages: left / state.factor / PAGE,
         pages_most: f64::INFINITY,
+        erases_per_page: None,
         flash: FlashLoad::UNKNOWN,
     }
 }

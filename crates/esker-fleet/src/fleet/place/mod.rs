@@ -194,6 +194,22 @@ impl Placement {
         (&mut self.slices, &self.weights)
     }
 
+    /// Pages that hosts write to each slice in an epoch of the first day.
+    pub(super) fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// Sums up what is written to each server, of pages that are written to each slice.
+    pub(super) fn sum_by_server(&self, pages: &[f32]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.servers.len()];
+        for (slice, pages) in self.slices.iter().zip(pages) {
+            for home in &slice.homes[..usize::from(self.shape.replicas)] {
+                sums[home.index()] += f64::from(*pages);
+            }
+        }
+        sums
+    }
+
     /// Pages that hosts write to a server in an epoch of the first day.
     pub(super) fn load(&self, server: usize) -> f64 {
         // Sums that slices have left may be rounded to less than nothing.

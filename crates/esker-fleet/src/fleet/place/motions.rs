@@ -130,11 +130,13 @@ impl Placement {
 
     /// Hosts write for an epoch: each write moves the object that it goes to, if that has not moved. Returns the bytes
     /// that were fetched because writes lack the rest of an object.
-    pub(in crate::fleet) fn write_to_motions(&mut self, writes: HostWrites, merged: &mut [u64]) {
+    pub(in crate::fleet) fn write_to_motions(&mut self, writes: HostWrites, drawn: Option<&[f32]>, merged: &mut [u64]) {
         let replicas = u32::from(self.shape.replicas);
         for (key, motion) in &mut self.motions {
             let Some(to) = motion.destination else { continue };
-            let pages = f64::from(self.weights[(key / replicas) as usize]) * writes.growth;
+            let slice = (key / replicas) as usize;
+            let expected = || f64::from(self.weights[slice]) * writes.growth;
+            let pages = drawn.map_or_else(expected, |drawn| f64::from(drawn[slice]));
             // Writes hit objects at random: the share that none hits.
             let missed = (-pages / writes.pages / self.written_objects).exp();
             let left = motion.written * missed;

@@ -112,11 +112,25 @@ pub struct LoadSettings {
     pub written_objects: Ratio,
     /// The size of a write; by default that of an object, so that each write replaces one.
     pub write: Option<Bytes>,
+    /// Whether each slice is written as often as is expected, or a number of times that is drawn.
+    #[serde(default)]
+    pub requests: RequestSettings,
     /// How much more is written after a year, as a share.
     #[serde(default = "nothing")]
     pub growth: Ratio,
     /// Slices that change places in popularity; none by default.
     pub turnover: Option<TurnoverSettings>,
+}
+
+/// How often slices are written in an epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestSettings {
+    /// As often as is expected: in epochs with many requests for each slice, chance does not matter.
+    #[default]
+    Expected,
+    /// A number of times by Poisson's law, as if hosts chose a slice for each write anew. Balancers see what was drawn.
+    Drawn,
 }
 
 /// Slices that change places in popularity.

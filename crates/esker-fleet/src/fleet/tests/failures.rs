@@ -112,7 +112,7 @@ fn a_replica_that_turns_back_needs_what_had_left_and_one_that_goes_on_the_rest()
         let wanted = SliceMove { slice: SliceId(7), from, to, copied: Bytes(0) };
         assert_eq!(place.begin_plan(&Plan { moves: vec![wanted], copy_at_once: false }), (1, 0));
         let mut merged = vec![0; 6];
-        place.write_to_motions(HostWrites { growth: 1.0, pages: 64.0, rest: 1000.0 }, &mut merged);
+        place.write_to_motions(HostWrites { growth: 1.0, pages: 64.0, rest: 1000.0 }, None, &mut merged);
         assert!((place.left() - 60.0).abs() < 1e-3, "{}", place.left());
         assert_eq!((merged[to.index()] + 50) / 100, 400, "40 objects of which 1,000 bytes were fetched");
         let failed = if fails_destination { to } else { from };
