@@ -47,7 +47,8 @@ const BALANCERS: [&str; 4] = [
 ];
 
 /// Loads and balancers with which each server is within its limit.
-const SINGLE_SERVERS_MET: &[(f64, &str)] = &[(0.5, BALANCERS[0]), (0.5, BALANCERS[1]), (0.8, BALANCERS[0])];
+const SINGLE_SERVERS_MET: &[(f64, &str)] =
+    &[(0.5, BALANCERS[0]), (0.5, BALANCERS[1]), (0.8, BALANCERS[0]), (0.8, BALANCERS[3])];
 
 /// What is compared.
 struct Comparison {
