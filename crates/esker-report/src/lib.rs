@@ -1,5 +1,5 @@
-//! Renders one self-contained HTML file from a study, from a run, or from the results of `esker cache` or `esker
-//! reproduce`.
+//! Renders one self-contained HTML file from a study, from a run, or from the results of `esker cache`, `esker cluster
+//! sim` or `esker reproduce`.
 //!
 //! The file loads nothing: styles, scripts, charts and data are inside, so that it opens without a network from a disk,
 //! a mail or a share. The report is drawn from the types of `esker-results` and nothing else. Values that a study lacks
@@ -36,6 +36,7 @@ mod dies;
 mod error;
 mod explain;
 mod filters;
+mod fleet;
 mod frontier;
 mod glossary;
 mod labels;
@@ -60,6 +61,7 @@ mod validation;
 pub use caches::render_cache;
 pub use error::RenderError;
 pub use explain::{design_names, explain};
+pub use fleet::render_fleet;
 pub use plan::render_plan;
 pub use reproduction::render_reproduction;
 pub use run::render_run;

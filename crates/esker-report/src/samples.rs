@@ -1,5 +1,6 @@
 //! Sample studies for tests, from `tests/fixtures`.
 
+use esker_results::fleet::{FLEET_SCHEMA, FleetResults, FleetRun, FleetServer, FleetSnapshot, FleetSpread};
 use esker_results::study::plan::{MixPlan, PlacedClass, PlannedDevices, Verified};
 use esker_results::study::{Candidate, Endurance, StudyReport, WorkloadStudy};
 
@@ -10,6 +11,49 @@ mod run;
 
 pub(crate) use caches::{caches, caches_by_volume, caches_with_admission};
 pub(crate) use run::run;
+
+/// A fleet of so many servers under `life`, after 0, 10 and 20 days.
+pub(crate) fn fleet(servers: usize) -> FleetResults {
+    let day = 86_400_000_000_000u64;
+    let snapshot = |at: u64| {
+        let used: Vec<f64> = (0..servers).map(|server| (server as u64 + at) as f64 / 1e4).collect();
+        FleetSnapshot { at_ns: at * day, life_used: FleetSpread::of(used.clone()), life_used_by_server: used }
+    };
+    let server = || FleetServer {
+        group: "old".into(),
+        joined_ns: 0,
+        left_ns: None,
+        failed: false,
+        rated_bytes: 1 << 40,
+        life_used_before: 0.0,
+        replicas: 7,
+    };
+    let run = FleetRun {
+        balancer: "life".into(),
+        epochs: 20,
+        first_worn_out_ns: None,
+        bound_ns: None,
+        share_of_bound: None,
+        life_used: snapshot(20).life_used,
+        erases: FleetSpread::default(),
+        written: Default::default(),
+        counts: Default::default(),
+        snapshots: [0, 10, 20].map(snapshot).to_vec(),
+        servers: (0..servers).map(|_| server()).collect(),
+    };
+    FleetResults {
+        schema: FLEET_SCHEMA,
+        version: "0.1.0".into(),
+        command: "esker cluster sim fleet.toml --seed 1".into(),
+        seed: 1,
+        servers: servers as u64,
+        slices: 100,
+        replicas: 2,
+        slice_bytes: 1 << 30,
+        epoch_ns: day,
+        runs: vec![run],
+    }
+}
 
 /// A recorded study of one workload.
 pub(crate) fn study() -> StudyReport {

@@ -45,6 +45,21 @@ fn results_keep_their_schema_and_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+fn the_page_has_the_same_results_inside_and_the_table_is_printed_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = stdout(folder.path(), &sim(&["--balancer", "life,none", "-o", "fleet.html"]));
+    assert!(table.starts_with("balancer"), "{table}");
+    let page = std::fs::read_to_string(folder.path().join("fleet.html")).unwrap();
+    let (_, data) = page.split_once("data-file=\"fleet.json\">").unwrap();
+    let inside: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    let json = stdout(folder.path(), &sim(&["--balancer", "life,none", "--json"]));
+    assert_eq!(inside, serde_json::from_str::<Value>(&json).unwrap());
+    for words in ["fleet-max", "fleet-p99", "fleet-sd", "fleet-servers", "fleet-order", "First worn out"] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn the_table_has_the_balancers_that_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let table = stdout(folder.path(), &sim(&["--balancer", "life", "--balancer", "none"]));

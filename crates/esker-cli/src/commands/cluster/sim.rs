@@ -11,7 +11,7 @@ use crate::args::{ClusterSimArguments, Common};
 use crate::cancel;
 use crate::commands::study::quote;
 use crate::failure::Failure;
-use crate::output::{self, Outputs, json};
+use crate::output::{self, Content, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::table::{Table, percent};
 
@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &ClusterSimArguments, common: &Common) -> Result<Ex
         .map_err(|error| Failure::input(format!("{origin}: cannot be read: {error}")))?;
     let settings = FleetSettings::read(&text, &origin, &assignments(arguments))?;
     let mut outputs = Outputs::new(arguments.json.force, &[])?;
+    let page = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json, &json::FLEET)?;
     let seed = common.seed.unwrap_or(settings.run.seed);
     let runs = simulate(&settings, seed, common)?;
@@ -37,9 +38,11 @@ pub(crate) fn run(arguments: &ClusterSimArguments, common: &Common) -> Result<Ex
         epoch_ns: settings.run.epoch.0,
         runs,
     };
-    match json {
-        Some(json) => json.write_json(&results)?,
-        None => output::print(&render(&results))?,
+    let print = json.is_none() && !page.as_ref().is_some_and(Output::is_standard_output);
+    page.map_or(Ok(()), |page| page.write_text(&esker_report::render_fleet(&results)?))?;
+    json.map_or(Ok(()), |json| json.write_json(&results))?;
+    if print {
+        output::print(&render(&results))?;
     }
     Ok(ExitCode::SUCCESS)
 }

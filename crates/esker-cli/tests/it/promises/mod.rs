@@ -150,6 +150,7 @@ const WRITING: &[Writing] = &[
     file("reproduce --output", &["reproduce", "agrawal/traces", "--traces", "traces", "-o", "OUT"], PAPER),
     file("reproduce --json", &["reproduce", "agrawal/traces", "--traces", "traces", "--json=OUT"], PAPER),
     file("fs bench --json", FS_BENCH, &[]),
+    file("cluster sim --output", &["cluster", "sim", "fleet.toml", "-o", "OUT"], &["fleet.toml"]),
     file("cluster sim --json", &["cluster", "sim", "fleet.toml", "--json=OUT"], &["fleet.toml"]),
     folder("man FOLDER", &["man", "OUT"], &[], "esker.1"),
     file("volume create VOLUME", &["volume", "create", "OUT", "--device", "a=fresh.img,4MiB"], &[]),
