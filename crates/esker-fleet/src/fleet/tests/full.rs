@@ -175,7 +175,7 @@ impl Comparison {
                 });
             }
         }
-        Workload::from_records(records.into_iter(), vec!["0".to_string()]).unwrap()
+        Workload::from_records(records, vec!["0".to_string()]).unwrap()
     }
 
     fn erases_in_full(&self, workload: &Workload, warm_up: usize, balancer: &str) -> Vec<f64> {
