@@ -57,9 +57,13 @@ impl ClusterEngine {
                 let piece = tag.map(|tag| self.pieces[&tag]);
                 self.fail(id, piece.map_or(error, |piece| error.of_whole(piece.offset, piece.length(), before)));
             }
+            // A device that has failed meanwhile may have answered with older data, which is all that is left of a
+            // single copy.
+            (ServerWork::Read { .. }, Ok(())) if self.has_failed(server) && self.settings.replicas > 1 => {
+                self.fail(id, DeviceError::Failed);
+            }
             (ServerWork::Merge { .. } | ServerWork::Copy { .. }, Ok(())) if kind == RequestKind::Read => {
-                // A device that has failed meanwhile may have answered with older data.
-                match self.health.has_failed(DeviceIndex(server.0)) {
+                match self.has_failed(server) {
                     true => self.fail(id, DeviceError::Failed),
                     false => self.store_fetched(id, effects),
                 }
@@ -69,6 +73,10 @@ impl ClusterEngine {
                 None => self.end(id, true),
             },
         }
+    }
+
+    fn has_failed(&self, server: ServerId) -> bool {
+        self.health.has_failed(DeviceIndex(server.0))
     }
 
     fn trim_ended(&mut self, id: EffectId, server: ServerId, object: ObjectId) {

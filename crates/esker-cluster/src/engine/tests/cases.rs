@@ -158,6 +158,31 @@ fn nothing_is_copied_from_a_server_that_has_failed_meanwhile() {
     assert!(driven.reads.unwrap().iter().all(|(_, device)| *device == DeviceIndex(other.0)), "the other copy is read");
 }
 
+/// Of a single copy, that is all that is left.
+#[test]
+fn nothing_is_read_from_a_server_that_has_failed_meanwhile_if_there_is_another_copy() {
+    for replicas in [1, 2] {
+        let mut driven = Driven::new(&settings(3, replicas));
+        driven.write(0, SECTORS);
+        driven.reads = Some(Vec::new());
+        driven.replies.clear();
+        driven.request(RequestKind::Read, 0, SECTORS);
+        let [(io, from)] = driven.reads.replace(Vec::new()).unwrap()[..] else { panic!("one copy is read") };
+        let telemetry = Telemetry { state: DeviceState::Failed, ..Telemetry::default() };
+        driven.tell(Input::Device { device: from, telemetry });
+        driven.tell(Input::Done { io, at: Nanos(0), result: Ok(()) });
+        if replicas == 2 {
+            let [(io, other)] = driven.reads.replace(Vec::new()).unwrap()[..] else {
+                panic!("the other copy is not read")
+            };
+            assert_ne!(other, from);
+            assert!(driven.replies.is_empty(), "answered from a server that has failed");
+            driven.tell(Input::Done { io, at: Nanos(0), result: Ok(()) });
+        }
+        assert_eq!(driven.replies.iter().map(|(_, result)| *result).collect::<Vec<_>>(), [Ok(())], "{replicas}");
+    }
+}
+
 #[test]
 fn a_server_that_takes_no_more_writes_is_emptied() {
     for replicas in [1, 2] {
