@@ -49,8 +49,7 @@ pub(crate) enum VolumeCommand {
         esker volume create mix.volume --device hdd=/dev/md0 --device ssd=/dev/sdc --map mix.map\n  \
         esker volume create far.volume --device 'fast=nbd+unix:///?socket=a.sock' --device slow=nbd://nas\n  \
         esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n  \
-        esker volume create even.volume --kind cluster --set balancer=life --set reserve=30% \\\n      \
-        --device a=a.img,1GiB --device b=b.img,1GiB --device c=c.img,1GiB\n\
+        esker volume create even.volume --kind cluster --device a=a.img,1GiB --device b=b.img,1GiB\n\
         \n\
         The volume's file names its devices; everything else is on them, but a copy of the map of --map, which\n\
         lies beside the file. Edit the file when their paths change.\n\

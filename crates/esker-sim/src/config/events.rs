@@ -31,10 +31,11 @@ pub struct RunEvent {
     /// Change: the device has failed for the device above it, which sends it no more writes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fail: bool,
-    /// Change: the device, a hybrid, moves nothing in the background from then on (`false`: it does so again).
+    /// Change: the device, a hybrid or cluster, moves nothing in the background from then on (`false`: it does so
+    /// again).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<bool>,
-    /// Change: moves of the device, a hybrid, may write this many bytes in any 24 hours from then on.
+    /// Change: moves of the device, a hybrid or cluster, may write this many bytes in any 24 hours from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_bytes_per_day: Option<Bytes>,
     /// Change: the cache above the device, its flash, uses no more than this of it from then on. Lines that lie beyond
@@ -123,7 +124,7 @@ pub(super) fn check(events: &[RunEvent], system: &System) -> Result<(), ConfigEr
                 return error("device", Problem::new(message));
             }
             Ok(Change::Pause { .. } | Change::MoveBudget { .. }) if !system.moves_in_background(&event.device) => {
-                let message = format!("`{}` is not a hybrid; only those move data in the background", event.device);
+                let message = format!("`{}` moves no data in the background; hybrids and clusters do", event.device);
                 return error("device", Problem::new(message));
             }
             Ok(Change::Shrink { .. }) if !system.parent(&event.device, |parent, child| parent.shrinks(child)) => {

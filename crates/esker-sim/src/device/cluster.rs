@@ -7,7 +7,7 @@ use esker_cluster::{
 use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Hint, Nanos, Ratio};
 use esker_results::Reporting;
-use esker_tier::Engine;
+use esker_tier::{BackgroundSettings, Engine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub struct ClusterSettings {
     /// Bytes that may be copied in a second.
     #[serde(default = "default_copies")]
     pub copied_bytes_per_second: Bytes,
+    /// What is allowed of moves in the background (default: everything).
+    #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
+    pub background: BackgroundSettings,
     /// Time that a request to a server takes on the network, the way there and back.
     #[serde(default)]
     pub network: Nanos,
@@ -199,6 +202,9 @@ impl ClusterSettings {
             },
         };
         let engine = ClusterEngine::new(&settings).map_err(|error| fault_of(&error, children))?;
+        let engine = engine.with_background(self.background).map_err(|error| {
+            DeviceFault::new(error.to_string()).at(["background", "moved_bytes_per_day"]).with_hint(error.hint())
+        })?;
         Ok(engine.with_changing_members())
     }
 }
@@ -216,6 +222,10 @@ fn fault_of(error: &ClusterError, children: &[Child]) -> DeviceFault {
 impl DeviceSettings for ClusterSettings {
     fn kind(&self) -> &'static DeviceKind {
         &KIND
+    }
+
+    fn moves_in_background(&self) -> bool {
+        true
     }
 
     fn notices_failures(&self) -> bool {

@@ -80,7 +80,8 @@ slow = 1
 - `shrink = "4GiB"`: the cache above the device, which is its flash, uses the first 4 GiB of it from then on, while it
   serves. Clean lines beyond leave at once, dirty ones after they are copied back, and the policies have a smaller
   cache. It does not grow again; a later event may shrink it further.
-- `pause = true`: the hybrid moves nothing in the background from then on, until an event with `pause = false`.
+- `pause = true`: the hybrid or cluster moves nothing in the background from then on, until an event with
+  `pause = false`.
   `moved_bytes_per_day` sets another budget, as `background` of a hybrid does at the start.
 - Response times and utilisation are by the clock of the run (work counts in full when it begins, at the speed of then).
   What else the device reports about itself, such as times of seeks and of flash operations, is by its own clock.

@@ -200,7 +200,7 @@ fn limits_that_make_no_sense_are_one_line_with_their_place() {
          nothing could move"
     );
     let event = "[[run.events]]\nat = \"1ms\"\ndevice = \"c\"\npause = true\n";
-    assert!(said(event).ends_with("`c` is not a hybrid; only those move data in the background"), "{}", said(event));
+    assert!(said(event).ends_with("`c` moves no data in the background; hybrids and clusters do"), "{}", said(event));
     let event = event.replace("\"c\"", "\"volume\"").replace("pause = true", "moved_bytes_per_day = \"1KiB\"");
     assert!(said(&event).contains("less than one extent of 64KiB"), "{}", said(&event));
 }
