@@ -200,7 +200,7 @@ impl ClusterEngine {
     }
 
     /// Lets servers join and leave. Whoever restores the engine has to name all that ever joined
-    /// ([`ClusterSettings::founders`]) and that have left ([`Self::with_removed`]).
+    /// (`founders` of the settings) and that have left ([`Self::with_removed`]).
     pub fn with_changing_members(self) -> Self {
         Self { may_change_members: true, ..self }
     }
