@@ -12,7 +12,7 @@ mod run;
 pub(crate) use caches::{caches, caches_by_volume, caches_with_admission};
 pub(crate) use run::run;
 
-/// A fleet of so many servers under `life`, after 0, 10 and 20 days.
+/// A fleet of this number of servers under `life`, after 0, 10 and 20 days.
 pub(crate) fn fleet(servers: usize) -> FleetResults {
     let day = 86_400_000_000_000u64;
     let snapshot = |at: u64| {

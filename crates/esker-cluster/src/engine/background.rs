@@ -86,7 +86,7 @@ impl ClusterEngine {
         Ok(self)
     }
 
-    /// Has at most so many objects copied at a time, so that their buffers take no more memory.
+    /// Limits the objects that are copied at a time, and so the memory of their buffers.
     pub fn with_copies_at_once(mut self, most: u32) -> Self {
         self.background.copies_max = most.max(1);
         self

@@ -8,6 +8,7 @@
 //! records.
 
 mod background;
+pub mod defaults;
 mod ending;
 mod epochs;
 mod members;

@@ -35,7 +35,7 @@ pub(super) struct Motion {
 }
 
 impl RecordedMap {
-    /// The map of a new cluster of so many servers: nothing was written. `homes` has the places of all replicas of
+    /// A new map of this number of servers: nothing was written. `homes` has the places of all replicas of
     /// slice 0, then those of slice 1, and so on.
     pub(super) fn new(shape: ClusterShape, homes: Vec<SlotPlace>, servers: usize) -> Self {
         let written = vec![0; bits::words(homes.len() * shape.objects_per_slice as usize)];

@@ -17,7 +17,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Draws for writes of so many pages.
+    /// Draws for writes of this number of pages.
     pub(super) fn new(seed: u64, write: f64) -> Self {
         Self { rng: Rng::derive(seed, "fleet requests"), write, pages: Vec::new() }
     }

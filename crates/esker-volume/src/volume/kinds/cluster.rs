@@ -1,7 +1,8 @@
 //! Clusters: slices move between the devices, so that these wear evenly, or last equally long.
 
 use esker_cluster::{
-    ClusterEngine, ClusterError, ClusterFlash, ClusterPace, ClusterServer, ClusterSettings, FailureDomain, RestoreError,
+    ClusterEngine, ClusterError, ClusterFlash, ClusterPace, ClusterServer, ClusterSettings, FailureDomain,
+    RestoreError, defaults,
 };
 use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Nanos, Ratio};
@@ -27,51 +28,51 @@ pub(super) const KIND: VolumeKind = VolumeKind {
 #[serde(deny_unknown_fields)]
 struct Cluster {
     /// Copies of each slice: one.
-    #[serde(default = "default_replicas")]
+    #[serde(default = "defaults::replicas")]
     #[schemars(range(min = 1, max = 1))]
     replicas: u8,
     /// Bytes of an object: whole sectors. A write of a whole object moves it for nothing; the first write of an object
     /// writes all of it.
-    #[serde(default = "default_object")]
+    #[serde(default = "defaults::object")]
     object: Bytes,
     /// Objects of a slice, which moves as a whole.
-    #[serde(default = "default_objects_per_slice")]
+    #[serde(default = "defaults::objects_per_slice")]
     #[schemars(range(min = 1, max = 65_536))]
     objects_per_slice: u32,
     /// Ranges of the hash space that the ring gives to devices as a whole. More make their shares more even.
-    #[serde(default = "default_partitions")]
+    #[serde(default = "defaults::partitions")]
     #[schemars(range(min = 1, max = 16_777_216))]
     partitions: u32,
     /// Capacity offered to the host, in whole slices (default: as much as leaves each device its `reserve`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capacity: Option<Bytes>,
     /// Share of each device that its share of the ring leaves free, so that slices can come.
-    #[serde(default = "default_reserve")]
+    #[serde(default = "defaults::reserve")]
     reserve: Ratio,
     /// The policy of balancing: a name, or a table with its parameters.
-    #[serde(default = "default_balancer")]
+    #[serde(default = "defaults::balancer")]
     balancer: Choice,
     /// How many erases writes cost on devices that do not count them: a name, or a table with its parameters.
-    #[serde(default = "default_wear")]
+    #[serde(default = "defaults::wear")]
     wear: Choice,
     /// Length of an epoch, at whose end the policy is asked.
-    #[serde(default = "default_epoch")]
+    #[serde(default = "defaults::epoch")]
     epoch: Nanos,
     /// Share of an epoch during which only writes of the host move objects. What is left then is copied.
-    #[serde(default = "default_copies_after")]
+    #[serde(default = "defaults::copies_after")]
     copies_after: Ratio,
     /// Bytes that may be copied in a second.
-    #[serde(default = "default_copies")]
+    #[serde(default = "defaults::copies")]
     copied_bytes_per_second: Bytes,
     /// Size of a flash page, in which writes are counted.
-    #[serde(default = "default_page")]
+    #[serde(default = "defaults::page")]
     page: Bytes,
     /// Pages of a block.
-    #[serde(default = "default_pages_per_block")]
+    #[serde(default = "defaults::pages_per_block")]
     #[schemars(range(min = 1))]
     pages_per_block: u32,
     /// How often a device can be written as a whole before its rated life is used up.
-    #[serde(default = "default_rated_fills")]
+    #[serde(default = "defaults::rated_fills")]
     #[schemars(range(min = 1))]
     rated_fills: u32,
     /// What is allowed of moves in the background (default: everything).
@@ -80,58 +81,6 @@ struct Cluster {
     /// How many devices the volume was created with. It is written down then; do not set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     founders: Option<u16>,
-}
-
-const fn default_replicas() -> u8 {
-    1
-}
-
-const fn default_object() -> Bytes {
-    Bytes::kib(256)
-}
-
-const fn default_objects_per_slice() -> u32 {
-    16
-}
-
-const fn default_partitions() -> u32 {
-    4096
-}
-
-const fn default_reserve() -> Ratio {
-    Ratio::percent(10)
-}
-
-fn default_balancer() -> Choice {
-    Choice::named("life")
-}
-
-fn default_wear() -> Choice {
-    Choice::named("light")
-}
-
-const fn default_epoch() -> Nanos {
-    Nanos::from_secs(3600)
-}
-
-const fn default_copies_after() -> Ratio {
-    Ratio::percent(50)
-}
-
-const fn default_copies() -> Bytes {
-    Bytes::mib(20)
-}
-
-const fn default_page() -> Bytes {
-    Bytes::kib(4)
-}
-
-const fn default_pages_per_block() -> u32 {
-    64
-}
-
-const fn default_rated_fills() -> u32 {
-    3000
 }
 
 /// Memory for copies that are under way.

@@ -36,7 +36,7 @@ pub trait EngineSettings {
         None
     }
 
-    /// All settings of a volume that is created on so many devices, with the capacity that it has then: devices that
+    /// All settings of a volume that is created on these devices, with the capacity that it has then: devices that
     /// join later do not change it by themselves.
     fn created(&self, capacity: Bytes, devices: usize) -> Value {
         let _ = devices;
