@@ -33,14 +33,15 @@ impl State {
     /// Waits while no operation is under way.
     fn wait_for_clients(&mut self, limit: Option<Duration>) {
         let begin = self.clock.now();
-        let mut looks = self.client_waits.looks();
+        let (mut looks, mut now) = (self.client_waits.looks(begin), begin);
         while looks && self.is_quiet() {
             std::hint::spin_loop();
-            looks = self.clock.now() < begin + SHORT;
+            now = self.clock.now();
+            looks = now < begin + SHORT;
         }
         // If there is news, that call brings it.
         self.sleep(if looks { Some(Duration::ZERO) } else { limit });
-        self.client_waits.waited(self.clock.now() - begin <= SHORT);
+        self.client_waits.waited(begin, self.clock.now(), now - begin);
     }
 
     /// Whether the kernel has no news, nor any that a call would bring.
