@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs what `esker cluster advise` writes on a real Ceph cluster: a monitor, a manager and five OSDs on files, on
 # this machine alone, loaded unevenly: scripts/ceph-advice.sh [ESKER]. All groups have to become active and clean,
-# each object keeps its checksum and its three hosts, as many bytes move as was said (within a tenth), a second
-# advice wants nothing, and the script that takes back restores the map. Such OSDs have no drives: samples of them
-# are made up. Takes some five minutes, 2 GB of memory and 2 GB of the temporary folder. Needs root, Python, and:
+# each object keeps its checksum and its three hosts, as many bytes move as was said (within a tenth), the same load
+# then writes to each OSD what follows from the advice (the deviation within a fifth), a second advice wants nothing,
+# and the script that takes back restores the map. Such OSDs have no drives: samples of them are made up. Takes some
+# five minutes, 2 GB of memory and 2 GB of the temporary folder. Needs root, Python, and:
 # apt-get install --no-install-recommends ceph-mon ceph-mgr ceph-osd ceph-common
 set -eu
 cd "$(dirname "$0")/.."
@@ -95,6 +96,10 @@ dump() {
         ceph $what -f json >"$1/$what.json" 2>/dev/null
     done
 }
+counters() {
+    mkdir "$1"
+    for osd in 0 1 2 3 4; do ceph daemon "$folder/osd.$osd.asok" perf dump osd >"$1/osd.$osd.json"; done
+}
 sums() { for object in $(seq 0 127); do rados -p rbd get "o$object" - | md5sum; done; }
 write() { for object in "$@"; do rados -p rbd put "o$object" bytes; done; }
 
@@ -108,10 +113,13 @@ for object in $(seq 0 127); do
     if ceph osd map rbd "o$object" -f json | python3 -c 'import json, sys
 sys.exit(0 not in json.load(sys.stdin)["up"])'; then hot="$hot $object"; fi
 done
-for _ in 1 2 3 4 5 6; do
-    # shellcheck disable=SC2086
-    write $hot
-done
+load() {
+    for _ in 1 2 3 4 5 6; do
+        # shellcheck disable=SC2086
+        write $hot
+    done
+}
+load
 dump second
 before="$(sums)"
 "$drives" prepare first second advice
@@ -124,6 +132,11 @@ sh move.sh >>setup.log 2>&1
 wait_for_clean
 dump third
 "$drives" check third advice.json "$copied" "$(recovered)"
+test "$(sums)" = "$before"
+counters idle
+load
+counters loaded
+"$drives" forecast advice.json idle loaded
 test "$(sums)" = "$before"
 "$drives" prepare first third again
 advise again --script nothing.sh >again.log

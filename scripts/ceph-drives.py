@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Parts of scripts/ceph-advice.sh: makes samples of drives up, and compares dumps of a cluster.
 
-prepare FIRST LAST INTO      dumps for an advice: the first `pg dump` thirty days before the last, and samples of drives
+prepare FIRST LAST INTO      dumps for an advice: the first `pg dump` DAYS days before the last, and samples of drives
 check DUMPS ADVICE OLD NEW   groups are where the advice wants them, on three hosts, and it said how much moves
+forecast ADVICE OLD NEW      each OSD was written what follows from the advice; its own counters before and after
 same ONE OTHER               both have the same places and the same pairs
 """
 import datetime
 import json
 import pathlib
+import statistics
 import sys
+
+# Between the two samples that are made up.
+DAYS = 30
 
 
 def load(folder, what):
@@ -27,7 +32,7 @@ def prepare(first, last, into):
     old, new = load(first, "pg dump"), load(last, "pg dump")
     form = "%Y-%m-%dT%H:%M:%S.%f%z"
     now = datetime.datetime.strptime(new["pg_map"]["stamp"], form)
-    then = now - datetime.timedelta(days=30)
+    then = now - datetime.timedelta(days=DAYS)
     old["pg_map"]["stamp"] = then.strftime(form)
     (into / "pgs-1.json").write_text(json.dumps(old))
     (into / "pgs-2.json").write_text(json.dumps(new))
@@ -74,6 +79,29 @@ def check(dumps, advice, old, new):
     print(f"Ceph: {len(wanted['moves'])} groups moved, {moved} bytes; {said} were said")
 
 
+def forecast(advice, old, new):
+    advice = json.loads(pathlib.Path(advice).read_text())
+    factor, moves = advice["cluster"]["written_per_client_byte"], advice["cluster"]["moves"]
+    said = {drive["name"]: drive["written_bytes_per_day"]["likely"] / factor * DAYS for drive in advice["drives"]}
+    until_now = dict(said)
+    for move in moves:
+        said[f"osd.{move['from']}"] -= move["written_bytes_per_day"] * DAYS
+        said[f"osd.{move['to']}"] += move["written_bytes_per_day"] * DAYS
+    counted = {f"osd.{osd}": written(new, osd) - written(old, osd) for osd in range(5)}
+    for name in sorted(said):
+        before, after, now = (round(each[name] / 2**20) for each in (until_now, said, counted))
+        print(f"Ceph: {name} was written {before} MiB; {after} MiB were to be expected after the moves, and are {now}")
+    spreads = [statistics.pstdev(each.values()) for each in (until_now, said, counted)]
+    print("Ceph: standard deviation {:.1f} MiB; {:.1f} expected, {:.1f} counted".format(*(one / 2**20 for one in spreads)))
+    assert abs(spreads[2] - spreads[1]) <= spreads[1] / 5, "the spread is not the one that was to be expected"
+
+
+def written(folder, osd):
+    """What the OSD itself has counted: writes of clients and of other OSDs for clients."""
+    counters = json.loads((pathlib.Path(folder) / f"osd.{osd}.json").read_text())["osd"]
+    return counters["op_w_in_bytes"] + counters["subop_w_in_bytes"]
+
+
 def same(one, other):
     places = [{name: group["up"] for name, group in groups(folder).items()} for folder in (one, other)]
     assert places[0] == places[1], "groups are elsewhere"
@@ -82,4 +110,4 @@ def same(one, other):
 
 
 if __name__ == "__main__":
-    {"prepare": prepare, "check": check, "same": same}[sys.argv[1]](*sys.argv[2:])
+    {"prepare": prepare, "check": check, "forecast": forecast, "same": same}[sys.argv[1]](*sys.argv[2:])
