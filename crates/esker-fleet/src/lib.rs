@@ -34,6 +34,7 @@ pub mod calibration;
 mod fleet;
 
 pub use fleet::{
-    CopySettings, DataSettings, EventKind, EventSettings, FailureSettings, FleetError, FleetSettings, GroupSettings,
-    LoadSettings, ReplacementSettings, RequestSettings, RunSettings, RunUntil, Simulation, TurnoverSettings,
+    CopySettings, DataSettings, ErasureCodeSettings, EventKind, EventSettings, FailureSettings, FleetError,
+    FleetSettings, GroupSettings, LoadSettings, ReplacementSettings, RequestSettings, RunSettings, RunUntil,
+    Simulation, TurnoverSettings,
 };

@@ -40,6 +40,11 @@ static TERMS: &[Term] = &[
          that were moved by a write of a part.",
     ),
     term("moves", "moves", "Slices that began to move because the balancer wanted it."),
+    term(
+        "code",
+        "erasure codes",
+        "Parity of groups of cold slices, which have no copies, and copies of slices that hosts write again.",
+    ),
     term("lost", "lost slices", "Slices of which no server had every object any more after a failure."),
 ];
 
@@ -89,6 +94,11 @@ impl FleetPage<'_> {
     fn first(&self, run: &FleetRun) -> String {
         let none = || format!("none in {}", duration(run.epochs * self.results.epoch_ns));
         run.first_worn_out_ns.map_or_else(none, duration)
+    }
+
+    /// Whether slices ever became ones of an erasure code.
+    fn has_code(&self) -> bool {
+        self.results.runs.iter().any(|run| run.counts.became_coded > 0)
     }
 
     fn replacements(&self, run: &FleetRun) -> String {

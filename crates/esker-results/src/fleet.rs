@@ -82,7 +82,7 @@ pub struct FleetSpread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FleetWrites {
-    /// By hosts: a large fleet is written more bytes than an integer of 64 bits holds.
+    /// By hosts, updates of parity among it: a large fleet is written more bytes than an integer of 64 bits holds.
     pub host_bytes: f64,
     /// By copies for moves that the balancer planned.
     pub balancing_bytes: u64,
@@ -92,6 +92,8 @@ pub struct FleetWrites {
     pub member_bytes: u64,
     /// By rebuilds after failures.
     pub rebuild_bytes: u64,
+    /// By erasure coding: parity, and copies of slices that hosts write again.
+    pub code_bytes: u64,
     /// What balancing wrote, copies and merges, as a share of what hosts wrote.
     pub extra_share: f64,
     /// The most that was copied in an epoch, merges apart.
@@ -114,7 +116,7 @@ pub struct FleetCounts {
     pub joined: u64,
     /// Servers that came in place of others.
     pub replaced: u64,
-    /// Replicas that were on servers that failed.
+    /// Replicas, and parity, that were on servers that failed.
     pub replicas_lost: u64,
     /// Slices of which no server had every object any more.
     pub slices_lost: u64,
@@ -122,6 +124,12 @@ pub struct FleetCounts {
     pub objects_lost: u64,
     /// Replicas that had no server at the end.
     pub homeless: u64,
+    /// Slices that were kept as an erasure code at the end.
+    pub coded: u64,
+    /// How often a slice became one of a code.
+    pub became_coded: u64,
+    /// How often a slice of a code got copies again.
+    pub became_copied: u64,
 }
 
 /// The fleet at one moment.

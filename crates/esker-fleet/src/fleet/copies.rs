@@ -16,6 +16,8 @@ pub(super) enum Cause {
     Member,
     /// A balancer wants it elsewhere.
     Balance,
+    /// Its slice leaves an erasure code.
+    Code,
 }
 
 /// What may still be copied: of the whole fleet, and to each server. Of what was granted before, at most one object is
@@ -54,6 +56,11 @@ impl CopyGrant {
         Self { object: object.0, fleet, server, servers: BTreeMap::new() }
     }
 
+    /// What an epoch may copy, in the whole fleet.
+    pub(super) fn granted(&self) -> u64 {
+        self.fleet.granted
+    }
+
     /// Begins an epoch.
     pub(super) fn begin_epoch(&mut self) {
         let Self { object, fleet, server, servers } = self;
@@ -83,6 +90,8 @@ pub(super) struct CopiedBytes {
     pub(super) rebuild: u64,
     pub(super) member: u64,
     pub(super) balance: u64,
+    /// Parity, and copies of slices that leave a code.
+    pub(super) code: u64,
     /// To each server.
     pub(super) to: Vec<u64>,
 }
@@ -90,7 +99,7 @@ pub(super) struct CopiedBytes {
 impl CopiedBytes {
     /// Sets all counts to zero, for this number of servers.
     pub(super) fn clear(&mut self, servers: usize) {
-        (self.rebuild, self.member, self.balance) = (0, 0, 0);
+        (self.rebuild, self.member, self.balance, self.code) = (0, 0, 0, 0);
         self.to.clear();
         self.to.resize(servers, 0);
     }
@@ -100,12 +109,13 @@ impl CopiedBytes {
             Cause::Rebuild => &mut self.rebuild,
             Cause::Member => &mut self.member,
             Cause::Balance => &mut self.balance,
+            Cause::Code => &mut self.code,
         } += bytes;
         self.to[to.index()] += bytes;
     }
 
     pub(super) fn all(&self) -> u64 {
-        self.rebuild + self.member + self.balance
+        self.rebuild + self.member + self.balance + self.code
     }
 }
 

@@ -13,8 +13,8 @@ mod simulation;
 mod tests;
 
 pub use settings::{
-    CopySettings, DataSettings, EventKind, EventSettings, FailureSettings, FleetSettings, GroupSettings, LoadSettings,
-    ReplacementSettings, RequestSettings, RunSettings, RunUntil, TurnoverSettings,
+    CopySettings, DataSettings, ErasureCodeSettings, EventKind, EventSettings, FailureSettings, FleetSettings,
+    GroupSettings, LoadSettings, ReplacementSettings, RequestSettings, RunSettings, RunUntil, TurnoverSettings,
 };
 pub use simulation::{FleetError, Simulation};
 

@@ -103,6 +103,7 @@ impl<'a> Simulation<'a> {
             replicas: data.replicas,
         };
         let place = Placement::new(shape, &specs, weights, settings.load.written_objects.as_f64())?;
+        let place = place.with_erasure_code(data.erasure_code, epoch);
         let model = build_wear_model(&settings.wear)?;
         let mut measures = Measures::default();
         for (at, drive) in drives.iter_mut().enumerate() {
@@ -173,6 +174,7 @@ impl<'a> Simulation<'a> {
         self.wear(begin);
         self.note_emptied();
         self.plan();
+        self.place.change_codes(self.grant.granted());
         Ok(())
     }
 
@@ -189,11 +191,14 @@ impl<'a> Simulation<'a> {
         place.copy(grant, copied, |motion| motion.is_copied_at_once);
         place.write_to_motions(load.writes(), load.drawn(), &mut self.merged);
         place.copy(grant, copied, |motion| motion.cause == Cause::Member);
+        place.copy(grant, copied, |motion| motion.cause != Cause::Code);
         place.copy(grant, copied, |_: &Motion| true);
+        place.write_parity(grant, copied);
         let (writes, merged) = (&mut self.measures.writes, self.merged.iter().sum::<u64>());
         writes.rebuild_bytes += copied.rebuild;
         writes.member_bytes += copied.member;
         writes.balancing_bytes += copied.balance;
+        writes.code_bytes += copied.code;
         writes.merged_bytes += merged;
         writes.most_copied_bytes = writes.most_copied_bytes.max(copied.all());
     }
@@ -349,6 +354,7 @@ impl<'a> Simulation<'a> {
         let mut counts = measures.counts;
         (counts.replicas_lost, counts.slices_lost, counts.objects_lost) = (lost.replicas, lost.slices, lost.objects);
         counts.homeless = self.place.homeless();
+        (counts.coded, counts.became_coded, counts.became_copied) = self.place.coded();
         let bound = measures.bound(now, self.settings.run.epoch);
         let share = measures.first_worn_out.zip(bound).map(|(first, bound)| first.0 as f64 / (bound.0 as f64).max(1.0));
         let servers = self.drives.iter().zip(self.place.servers());

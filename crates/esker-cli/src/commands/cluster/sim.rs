@@ -118,5 +118,12 @@ fn render(results: &FleetResults) -> String {
             words::count(run.counts.slices_lost),
         ]);
     }
-    table.render()
+    table.render() + &results.runs.iter().filter(|run| run.counts.became_coded > 0).map(code).collect::<String>()
+}
+
+/// What became of slices that were cold.
+fn code(run: &FleetRun) -> String {
+    let slices = words::count(run.counts.coded);
+    let written = words::bytes(run.written.code_bytes as f64);
+    format!("{}: {slices} slices are an erasure code at the end, for which {written} were written\n", run.balancer)
 }

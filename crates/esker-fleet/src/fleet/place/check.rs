@@ -1,6 +1,6 @@
 //! What has to hold between any two steps.
 
-use esker_cluster::{ServerId, ServerState, SliceId, SliceReplica};
+use esker_cluster::{ServerId, ServerState, SliceReplica};
 
 use super::Placement;
 
@@ -8,7 +8,7 @@ impl Placement {
     /// Panics where places, motions, room or loads contradict each other.
     pub(in crate::fleet) fn check(&self) {
         let (mut used, mut loads) = (vec![0; self.servers.len()], vec![0.0; self.servers.len()]);
-        for slice in (0..self.shape.slices).map(SliceId) {
+        for slice in self.all_slices() {
             let mut domains = Vec::new();
             for replica in self.replicas_of(slice) {
                 let motion = self.motions.get(&self.key(replica));
@@ -32,7 +32,8 @@ impl Placement {
                 domains.extend(ends.into_iter().map(|end| self.domain(end)));
             }
             let is_moving = self.replicas_of(slice).any(|replica| self.motions.contains_key(&self.key(replica)));
-            assert_eq!(self.slices[slice.index()].in_motion, is_moving);
+            assert_eq!(self.slices[slice.index()].in_motion, is_moving || self.is_coded(slice));
+            self.check_code(slice);
         }
         for (at, server) in self.servers.iter().enumerate() {
             assert_eq!(server.used, used[at], "server {at}");

@@ -30,7 +30,10 @@ impl Placement {
             let home = std::mem::replace(&mut self.partitions[index], joined);
             let slices = self.by_partition.of(partition).iter();
             let replicas = slices.map(|slice| SliceReplica { slice: SliceId(*slice), replica });
-            leaving.extend(replicas.filter(|replica| self.complete_home(*replica) == Some(home)));
+            let is_there = |replica: &SliceReplica| {
+                replica.replica < self.replicas(replica.slice) && self.complete_home(*replica) == Some(home)
+            };
+            leaving.extend(replicas.filter(is_there));
         }
         leaving.sort_unstable();
         for replica in leaving {
@@ -111,14 +114,10 @@ impl Placement {
     /// The replicas that are complete on servers that `is_meant` selects, in the order of slices.
     fn complete_on(&self, is_meant: impl Fn(ServerId) -> bool) -> Vec<SliceReplica> {
         let mut found = Vec::new();
-        for (slice, view) in (0u32..).zip(&self.slices) {
-            for replica in 0..self.shape.replicas {
-                let replica = SliceReplica { slice: SliceId(slice), replica };
-                let home = view.homes[usize::from(replica.replica)];
-                if is_meant(home) && self.complete_home(replica).is_some() {
-                    found.push(replica);
-                }
-            }
+        for slice in self.all_slices() {
+            let is_there =
+                |replica: &SliceReplica| is_meant(self.home(*replica)) && self.complete_home(*replica).is_some();
+            found.extend(self.replicas_of(slice).filter(is_there));
         }
         found
     }

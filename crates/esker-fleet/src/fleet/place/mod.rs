@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod check;
+mod coding;
 mod members;
 mod motions;
 mod spread;
@@ -15,8 +16,11 @@ use esker_cluster::{
     SliceReplica, SliceView, WriteSpread,
 };
 
+use coding::Coding;
 pub(super) use motions::{HostWrites, Motion};
 use spread::SpreadCount;
+
+use super::copies::Cause;
 
 /// Slices, servers, and what moves between them.
 #[derive(Debug)]
@@ -27,10 +31,10 @@ pub(super) struct Placement {
     servers: Vec<Server>,
     /// The servers of each partition, one for each replica.
     partitions: Vec<ServerId>,
-    /// What balancers are told of slices. The home of a replica in motion is its destination, which takes its writes;
-    /// that of one without any server is the server that failed.
+    /// What balancers are told of slices, and behind those of hosts the parity of codes. The home of a replica in
+    /// motion is its destination, which takes its writes; that of one without any server is the server that failed.
     slices: Vec<SliceView>,
-    /// Pages that hosts write to each slice in an epoch of the first day.
+    /// Pages that hosts write to each of them in an epoch of the first day.
     weights: Vec<f32>,
     /// The sum of the weights of the replicas at home on each server.
     loads: Vec<f64>,
@@ -49,6 +53,8 @@ pub(super) struct Placement {
     pub(super) lost: Losses,
     /// Slices that were lost in this epoch: before hosts have written them again, they are lost but once.
     lost_now: BTreeSet<SliceId>,
+    /// Which slices are kept as an erasure code, if cold ones are.
+    coding: Option<Coding>,
 }
 
 /// What failures have cost.
@@ -127,6 +133,7 @@ impl Placement {
             may_be_placed: false,
             lost: Losses::default(),
             lost_now: BTreeSet::new(),
+            coding: None,
         };
         all.place_slices()?;
         Ok(all)
@@ -157,19 +164,31 @@ impl Placement {
     fn sum_loads(&mut self) {
         self.loads.iter_mut().for_each(|load| *load = 0.0);
         self.spreads.iter_mut().for_each(SpreadCount::clear);
-        self.mean = self.weights.iter().map(|weight| f64::from(*weight)).sum::<f64>() / self.weights.len() as f64;
-        for (slice, weight) in self.slices.iter().zip(&self.weights) {
-            for home in &slice.homes[..usize::from(self.shape.replicas)] {
-                self.loads[home.index()] += f64::from(*weight);
-                self.spreads[home.index()].add(*weight, self.mean);
-            }
+        let weights = self.weights();
+        self.mean = weights.iter().map(|weight| f64::from(*weight)).sum::<f64>() / weights.len() as f64;
+        for slice in self.all_slices() {
+            self.replicas_of(slice).for_each(|replica| self.add_load(replica));
         }
     }
 
     /// Lets slices change places in popularity.
     pub(super) fn change_weights(&mut self, change: impl FnOnce(&mut [f32])) {
-        change(&mut self.weights);
+        change(&mut self.weights[..self.shape.slices as usize]);
+        self.reweigh_parity();
         self.sum_loads();
+    }
+
+    /// Counts a replica among those at home where it is.
+    fn add_load(&mut self, replica: SliceReplica) {
+        let (home, weight) = (self.home(replica), self.weights[replica.slice.index()]);
+        self.loads[home.index()] += f64::from(weight);
+        self.spreads[home.index()].add(weight, self.mean);
+    }
+
+    fn take_load(&mut self, replica: SliceReplica) {
+        let (home, weight) = (self.home(replica), self.weights[replica.slice.index()]);
+        self.loads[home.index()] -= f64::from(weight);
+        self.spreads[home.index()].remove(weight, self.mean);
     }
 
     /// Hosts have written since the last failures.
@@ -185,27 +204,28 @@ impl Placement {
         &self.servers
     }
 
+    /// The slices of hosts.
     pub(super) fn slices(&self) -> &[SliceView] {
-        &self.slices
+        &self.slices[..self.shape.slices as usize]
     }
 
     /// Slices with the pages that hosts write to each in an epoch of the first day.
     pub(super) fn slices_and_weights(&mut self) -> (&mut [SliceView], &[f32]) {
-        (&mut self.slices, &self.weights)
+        let hosts = self.shape.slices as usize;
+        (&mut self.slices[..hosts], &self.weights[..hosts])
     }
 
     /// Pages that hosts write to each slice in an epoch of the first day.
     pub(super) fn weights(&self) -> &[f32] {
-        &self.weights
+        &self.weights[..self.shape.slices as usize]
     }
 
     /// Sums up what is written to each server, of pages that are written to each slice.
     pub(super) fn sum_by_server(&self, pages: &[f32]) -> Vec<f64> {
         let mut sums = vec![0.0; self.servers.len()];
-        for (slice, pages) in self.slices.iter().zip(pages) {
-            for home in &slice.homes[..usize::from(self.shape.replicas)] {
-                sums[home.index()] += f64::from(*pages);
-            }
+        for slice in self.all_slices() {
+            let pages = f64::from(self.pages_of(slice, pages));
+            self.replicas_of(slice).for_each(|replica| sums[self.home(replica).index()] += pages);
         }
         sums
     }
@@ -226,9 +246,10 @@ impl Placement {
         self.servers[server].state != ServerState::Failed
     }
 
-    /// Returns whether nothing is in motion that can be copied, so that a balancing round may begin.
+    /// Returns whether nothing is in motion that can be copied, so that a balancing round may begin. Slices that leave
+    /// a code do so when nothing else is copied, and hold up no round.
     pub(super) fn is_settled(&self) -> bool {
-        self.motions.values().all(|motion| motion.destination.is_none())
+        self.motions.values().all(|motion| motion.destination.is_none() || motion.cause == Cause::Code)
     }
 
     /// Replicas that have no server.
@@ -246,7 +267,7 @@ impl Placement {
     }
 
     fn replicas_of(&self, slice: SliceId) -> impl Iterator<Item = SliceReplica> + use<> {
-        (0..self.shape.replicas).map(move |replica| SliceReplica { slice, replica })
+        (0..self.replicas(slice)).map(move |replica| SliceReplica { slice, replica })
     }
 
     fn partition_index(&self, partition: PartitionId, replica: u8) -> usize {
@@ -264,13 +285,9 @@ impl Placement {
     }
 
     fn set_home(&mut self, replica: SliceReplica, to: ServerId) {
-        let home = &mut self.slices[replica.slice.index()].homes[usize::from(replica.replica)];
-        let weight = self.weights[replica.slice.index()];
-        self.loads[home.index()] -= f64::from(weight);
-        self.loads[to.index()] += f64::from(weight);
-        self.spreads[home.index()].remove(weight, self.mean);
-        self.spreads[to.index()].add(weight, self.mean);
-        *home = to;
+        self.take_load(replica);
+        self.slices[replica.slice.index()].homes[usize::from(replica.replica)] = to;
+        self.add_load(replica);
     }
 
     fn takes_more(&self, server: ServerId) -> bool {
@@ -291,11 +308,12 @@ impl Placement {
         }
     }
 
-    /// Returns whether a replica may go to a server: it has room, and no other replica of the slice is there, on its
-    /// way there or leaving there, or shares its failure domain.
+    /// Returns whether a replica may go to a server: it has room, and no other replica of the slice or of its code is
+    /// there, on its way there or leaving there, or shares its failure domain.
     fn may_go(&self, replica: SliceReplica, to: ServerId) -> bool {
         let shares = |other: ServerId| self.domain(other) == self.domain(to);
         self.takes_more(to)
+            && self.is_apart_from_code(replica, to)
             && self.replicas_of(replica.slice).all(|other| {
                 let mut ends = self.ends(other).into_iter().flatten();
                 if other == replica { ends.all(|end| end != to) } else { !ends.any(shares) }

@@ -47,7 +47,7 @@ pub(in crate::fleet) struct HostWrites {
 
 impl Placement {
     /// Sets a replica in motion. The room at the source is free only once it is complete.
-    fn begin(&mut self, replica: SliceReplica, motion: Motion) {
+    pub(super) fn begin(&mut self, replica: SliceReplica, motion: Motion) {
         self.slices[replica.slice.index()].in_motion = true;
         if let Some(to) = motion.destination {
             self.servers[to.index()].used += 1;
@@ -56,7 +56,7 @@ impl Placement {
         self.motions.insert(self.key(replica), motion);
     }
 
-    fn motion(&self, source: Option<ServerId>, destination: Option<ServerId>, cause: Cause) -> Motion {
+    pub(super) fn motion(&self, source: Option<ServerId>, destination: Option<ServerId>, cause: Cause) -> Motion {
         let (written, never_written) = (self.written_objects, self.never_written);
         Motion { source, destination, cause, is_copied_at_once: false, written, never_written }
     }
@@ -111,32 +111,43 @@ impl Placement {
 
     /// After a failure: counts objects of the slice that no server has any more. Nobody copies them.
     pub(super) fn count_losses(&mut self, slice: SliceId) {
-        let keys: Vec<u32> = self.replicas_of(slice).map(|replica| self.key(replica)).collect();
+        if self.count_losses_of_code(slice) {
+            return;
+        }
         let mut lost = f64::INFINITY;
-        for key in &keys {
-            match self.motions.get(key) {
+        for replica in self.replicas_of(slice) {
+            match self.motions.get(&self.key(replica)) {
                 Some(motion) if motion.source.is_none() => lost = lost.min(motion.left()),
                 _ => return,
             }
         }
         // Copies go through a slice in one order: who has copied most has all that the others have.
+        self.lose(slice, lost);
+    }
+
+    /// Counts objects of a slice that are lost. Nobody copies them to where its replicas go.
+    pub(super) fn lose(&mut self, slice: SliceId, lost: f64) {
         let whole = lost.round();
         if whole >= 1.0 && self.lost_now.insert(slice) {
             self.lost.slices += 1;
             self.lost.objects += whole as u64;
         }
-        keys.iter().for_each(|key| self.motions.get_mut(key).expect("it is in motion").copied(lost));
+        for replica in self.replicas_of(slice) {
+            if let Some(motion) = self.motions.get_mut(&self.key(replica)) {
+                motion.copied(lost);
+            }
+        }
     }
 
     /// Hosts write for an epoch: each write moves the object that it goes to, if that has not moved. Returns the bytes
     /// that were fetched because writes lack the rest of an object.
     pub(in crate::fleet) fn write_to_motions(&mut self, writes: HostWrites, drawn: Option<&[f32]>, merged: &mut [u64]) {
-        let replicas = u32::from(self.shape.replicas);
-        for (key, motion) in &mut self.motions {
+        let mut motions = std::mem::take(&mut self.motions);
+        for (key, motion) in &mut motions {
             let Some(to) = motion.destination else { continue };
-            let slice = (key / replicas) as usize;
-            let expected = || f64::from(self.weights[slice]) * writes.growth;
-            let pages = drawn.map_or_else(expected, |drawn| f64::from(drawn[slice]));
+            let slice = self.replica_of(*key).slice;
+            let expected = || f64::from(self.weights[slice.index()]) * writes.growth;
+            let pages = drawn.map_or_else(expected, |drawn| f64::from(self.pages_of(slice, drawn)));
             // Writes hit objects at random: the share that none hits.
             let missed = (-pages / writes.pages / self.written_objects).exp();
             let left = motion.written * missed;
@@ -145,6 +156,7 @@ impl Placement {
             merged[to.index()] += ((motion.written - left) * writes.rest) as u64;
             motion.written = left;
         }
+        self.motions = motions;
     }
 
     /// Copies objects, as far as `grant` goes, of the motions that `wanted` selects, in the order of their slices.
@@ -183,7 +195,7 @@ impl Placement {
         self.motions.remove(&key);
         let mut others = self.replicas_of(replica.slice);
         let is_moving = others.any(|other| self.motions.contains_key(&self.key(other)));
-        self.slices[replica.slice.index()].in_motion = is_moving;
+        self.slices[replica.slice.index()].in_motion = is_moving || self.is_coded(replica.slice);
         if let Some(source) = source {
             self.servers[source.index()].used -= 1;
             self.may_be_placed = true;

@@ -37,12 +37,40 @@ impl FleetSettings {
             "there are more than 65,535 servers",
             "make two fleets of it",
         )?;
+        self.check_code()?;
         self.check_load()?;
         self.check_run()?;
         for (at, event) in self.event.iter().enumerate() {
             self.check_event(event, |name| format!("event[{at}].{name}"))?;
         }
         self.check_choices()
+    }
+
+    fn check_code(&self) -> Result<(), ConfigError> {
+        let Some(code) = self.data.erasure_code else { return Ok(()) };
+        let key = |name: &str| format!("data.erasure_code.{name}");
+        let replicas = self.data.replicas;
+        let hint = "leave the table out, or set data.replicas to 2 or 3";
+        refuse(replicas < 2, "data.erasure_code", "there are no copies in place of which it could come", hint)?;
+        let data = (2..=16).contains(&code.data);
+        refuse(!data, key("data"), "a group has from 2 to 16 slices", "leave it out for 4")?;
+        let parity = (1..=replicas).contains(&code.parity);
+        let few = format!("it has to be from 1 to {replicas}, the replicas of other slices");
+        let hint = format!("with {} as many servers may fail as with copies", replicas - 1);
+        refuse(!parity, key("parity"), &few, &hint)?;
+        refuse(
+            code.below > Ratio::ONE,
+            key("below"),
+            "it is above 100 %",
+            "such as \"10%\" of the mean of all slices",
+        )?;
+        let domains: u32 = self.group.iter().map(|it| u32::from(it.count.div_ceil(it.servers_per_domain))).sum();
+        let pieces = u32::from(code.data) + u32::from(code.parity);
+        let few = format!("its {pieces} pieces do not fit on {domains} failure domains");
+        refuse(domains < pieces, key("data"), &few, "give groups fewer slices, or the fleet more servers")?;
+        let slices = u64::from(self.data.slices);
+        let is_out = (slices + slices / u64::from(code.data) + 1) * u64::from(replicas) >= 1 << 32;
+        refuse(is_out, "data.slices", "with parity, there are more than 2^32 replicas", "make slices larger")
     }
 
     fn check_load(&self) -> Result<(), ConfigError> {

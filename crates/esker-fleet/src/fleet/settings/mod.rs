@@ -57,6 +57,26 @@ pub struct DataSettings {
     /// Points on the ring of the smallest server; larger ones have more in proportion.
     #[serde(default = "points")]
     pub virtual_nodes: u32,
+    /// How cold slices are kept; by copies like all others without this table.
+    pub erasure_code: Option<ErasureCodeSettings>,
+}
+
+/// Groups of cold slices that share parity and have no copies (Salman 2017, section 9.1).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErasureCodeSettings {
+    /// Slices of a group, each on another server.
+    #[serde(default = "four")]
+    pub data: u8,
+    /// Servers with parity of a group, each as large as a slice. As many servers of a group may fail.
+    #[serde(default = "one")]
+    pub parity: u8,
+    /// A slice is cold while it is written less than this share of the mean of all slices.
+    #[serde(default = "tenth")]
+    pub below: Ratio,
+    /// For how long it has to be cold until it joins a group.
+    #[serde(default = "week")]
+    pub after: Nanos,
 }
 
 /// Servers that are alike.
@@ -259,6 +279,14 @@ fn quarter_mebibyte() -> Bytes {
 
 fn one() -> u8 {
     1
+}
+
+fn four() -> u8 {
+    4
+}
+
+fn tenth() -> Ratio {
+    Ratio::percent(10)
 }
 
 fn one_server() -> u16 {

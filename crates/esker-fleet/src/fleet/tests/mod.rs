@@ -1,6 +1,7 @@
 //! Fleets: what they promise, and what balancers are worth.
 
 mod alike;
+mod coded;
 mod drawn;
 mod failures;
 mod full;

@@ -1,0 +1,259 @@
+//! Cold slices as an erasure code (Salman 2017, section 9.1): a group of them keeps one replica of each, and parity on
+//! other servers. What is there stays where it is, so that only parity is written.
+//!
+//! The parity of a group is a slice of its own, with a number behind those of hosts and a replica on each server that
+//! has parity. So it is placed, rebuilt and drained by the rules for all slices.
+
+mod changes;
+mod losses;
+
+use std::collections::BTreeSet;
+
+use esker_cluster::{ClusterShape, FailureDomain, ServerId, SliceId, SliceReplica};
+use esker_core::Nanos;
+
+use super::Placement;
+use crate::fleet::copies::{Cause, CopiedBytes, CopyGrant};
+use crate::fleet::settings::ErasureCodeSettings;
+
+/// Which slices have a code, and which are about to.
+#[derive(Debug)]
+pub(super) struct Coding {
+    settings: ErasureCodeSettings,
+    /// Epochs for which a slice has to be cold.
+    epochs: u32,
+    /// Of each slice of hosts.
+    states: Vec<CodeState>,
+    /// By the number of their parity behind the slices of hosts.
+    groups: Vec<CodeGroup>,
+    /// Groups that have no slices any more.
+    free: Vec<u32>,
+    /// Slices that got a code, and slices that got copies again.
+    changed: (u64, u64),
+}
+
+/// How a slice is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CodeState {
+    /// By copies, and how many epochs it has been cold for.
+    Copies { cold_for: u32 },
+    /// By copies, until the parity of this group covers it.
+    Joining { group: u32 },
+    /// One replica, and the parity of this group.
+    Coded { group: u32 },
+    /// As before, until it has copies again.
+    Leaving { group: u32 },
+}
+
+/// Slices that share parity. A free one has neither.
+#[derive(Debug, Default)]
+struct CodeGroup {
+    /// Those that the parity covers.
+    members: Vec<SliceId>,
+    /// Those that it will cover once it is written.
+    joining: Vec<SliceId>,
+    /// Servers with parity: replicas of the slice of parity.
+    parity: u8,
+    /// Objects that each of them has to write, because slices join or have left.
+    to_write: [f64; 3],
+}
+
+impl CodeGroup {
+    fn all(&self) -> impl Iterator<Item = SliceId> + '_ {
+        self.members.iter().chain(&self.joining).copied()
+    }
+
+    fn is_written(&self) -> bool {
+        self.to_write.iter().all(|left| *left <= 0.0)
+    }
+}
+
+impl CodeState {
+    /// The group of whose code the slice is a part, or will be.
+    fn group(self) -> Option<u32> {
+        match self {
+            Self::Copies { .. } => None,
+            Self::Joining { group } | Self::Coded { group } | Self::Leaving { group } => Some(group),
+        }
+    }
+}
+
+impl Coding {
+    /// All slices are kept by copies at first. Epochs have this length.
+    pub(super) fn new(settings: ErasureCodeSettings, slices: u32, epoch: Nanos) -> Self {
+        let epochs = settings.after.0.div_ceil(epoch.0.max(1)).max(1);
+        Self {
+            settings,
+            epochs: u32::try_from(epochs).unwrap_or(u32::MAX),
+            states: vec![CodeState::Copies { cold_for: 0 }; slices as usize],
+            groups: Vec::new(),
+            free: Vec::new(),
+            changed: (0, 0),
+        }
+    }
+
+    fn slices(&self) -> u32 {
+        self.states.len() as u32
+    }
+
+    fn parity_of(&self, group: u32) -> SliceId {
+        SliceId(self.slices() + group)
+    }
+
+    /// The group whose parity a slice is.
+    fn as_parity(&self, slice: SliceId) -> Option<u32> {
+        slice.0.checked_sub(self.slices())
+    }
+
+    fn group(&self, group: u32) -> &CodeGroup {
+        &self.groups[group as usize]
+    }
+
+    fn group_mut(&mut self, group: u32) -> &mut CodeGroup {
+        &mut self.groups[group as usize]
+    }
+
+    /// Replicas of a slice of hosts or of parity.
+    fn replicas(&self, slice: SliceId, shape: &ClusterShape) -> u8 {
+        match self.as_parity(slice) {
+            Some(group) => self.group(group).parity,
+            None if self.is_coded(slice) => 1,
+            None => shape.replicas,
+        }
+    }
+
+    fn is_coded(&self, slice: SliceId) -> bool {
+        matches!(self.states.get(slice.index()), Some(CodeState::Coded { .. }))
+    }
+
+    /// The group in which a replica is a piece of the code, or will be.
+    fn group_of(&self, replica: SliceReplica) -> Option<u32> {
+        match self.as_parity(replica.slice) {
+            Some(group) => Some(group),
+            None if replica.replica == 0 => self.states[replica.slice.index()].group(),
+            None => None,
+        }
+    }
+
+    /// The replicas of which a group's code consists, or will.
+    fn pieces(&self, group: u32) -> impl Iterator<Item = SliceReplica> + '_ {
+        let parity = self.parity_of(group);
+        let own = (0..self.group(group).parity).map(move |replica| SliceReplica { slice: parity, replica });
+        self.group(group).all().map(|slice| SliceReplica { slice, replica: 0 }).chain(own)
+    }
+}
+
+impl Placement {
+    /// Has cold slices kept as an erasure code.
+    pub(in crate::fleet) fn with_erasure_code(mut self, settings: Option<ErasureCodeSettings>, epoch: Nanos) -> Self {
+        self.coding = settings.map(|settings| Coding::new(settings, self.shape.slices, epoch));
+        self
+    }
+
+    /// Replicas of a slice.
+    pub(super) fn replicas(&self, slice: SliceId) -> u8 {
+        self.coding.as_ref().map_or(self.shape.replicas, |coding| coding.replicas(slice, &self.shape))
+    }
+
+    /// All slices, those of parity behind those of hosts.
+    pub(super) fn all_slices(&self) -> impl Iterator<Item = SliceId> + use<> {
+        (0..self.slices.len() as u32).map(SliceId)
+    }
+
+    /// Whether a slice is one of a code, which balancers leave where it is.
+    pub(super) fn is_coded(&self, slice: SliceId) -> bool {
+        self.coding.as_ref().is_some_and(|coding| coding.is_coded(slice))
+    }
+
+    /// Pages that are written to a slice, if this many are to each slice of hosts: parity is written with each member.
+    pub(super) fn pages_of(&self, slice: SliceId, pages: &[f32]) -> f32 {
+        match self.coding.as_ref().and_then(|coding| Some((coding, coding.as_parity(slice)?))) {
+            Some((coding, group)) => coding.group(group).members.iter().map(|member| pages[member.index()]).sum(),
+            None => pages[slice.index()],
+        }
+    }
+
+    /// Whether a replica may go to a server as far as the other pieces of its code are concerned.
+    pub(super) fn is_apart_from_code(&self, replica: SliceReplica, to: ServerId) -> bool {
+        let Some((coding, group)) = self.coding.as_ref().and_then(|coding| Some((coding, coding.group_of(replica)?)))
+        else {
+            return true;
+        };
+        let mut others = coding.pieces(group).filter(|piece| piece.slice != replica.slice);
+        !others.any(|piece| self.ends(piece).into_iter().flatten().any(|end| self.domain(end) == self.domain(to)))
+    }
+
+    /// The failure domains of the pieces of a group.
+    fn domains_of(&self, group: u32) -> BTreeSet<FailureDomain> {
+        let pieces = self.coding().pieces(group).collect::<Vec<_>>().into_iter();
+        pieces.flat_map(|piece| self.ends(piece)).flatten().map(|end| self.domain(end)).collect()
+    }
+
+    fn coding(&self) -> &Coding {
+        self.coding.as_ref().expect("only called if there is a code")
+    }
+
+    fn coding_mut(&mut self) -> &mut Coding {
+        self.coding.as_mut().expect("only called if there is a code")
+    }
+
+    /// Writes parity of groups that slices join or have left, as far as `grant` goes.
+    pub(in crate::fleet) fn write_parity(&mut self, grant: &mut CopyGrant, copied: &mut CopiedBytes) {
+        let Some(coding) = &self.coding else { return };
+        let object = self.shape.object.0;
+        let due: Vec<u32> = (0u32..).zip(&coding.groups).filter(|(_, it)| !it.is_written()).map(|(at, _)| at).collect();
+        for group in due {
+            for replica in 0..self.coding().group(group).parity {
+                if grant.is_used_up() {
+                    return;
+                }
+                let piece = SliceReplica { slice: self.coding().parity_of(group), replica };
+                let to = self.home(piece);
+                if self.ends(piece).contains(&Some(to)) {
+                    let left = &mut self.coding_mut().group_mut(group).to_write[usize::from(replica)];
+                    let objects = grant.take(to, left.ceil() as u64);
+                    *left = (*left - objects as f64).max(0.0);
+                    copied.add(Cause::Code, to, objects * object);
+                }
+            }
+        }
+    }
+
+    /// Slices that have a code; those that ever got one, and those that got copies again.
+    pub(in crate::fleet) fn coded(&self) -> (u64, u64, u64) {
+        let Some(coding) = &self.coding else { return (0, 0, 0) };
+        let now = coding.states.iter().filter(|state| matches!(state, CodeState::Coded { .. })).count();
+        (now as u64, coding.changed.0, coding.changed.1)
+    }
+}
+
+#[cfg(test)]
+impl Placement {
+    /// The servers of the pieces of a group: of its slices, and then of its parity.
+    pub(in crate::fleet) fn servers_of_code(&self, group: u32) -> Vec<ServerId> {
+        self.coding().pieces(group).map(|piece| self.home(piece)).collect()
+    }
+
+    /// Panics where a slice, its state and its group contradict each other, or pieces of a code share a failure domain.
+    pub(in crate::fleet::place) fn check_code(&self, slice: SliceId) {
+        let Some(coding) = &self.coding else { return };
+        if let Some(group) = coding.states.get(slice.index()).and_then(|state| state.group()) {
+            let this = coding.group(group);
+            let is_joining = matches!(coding.states[slice.index()], CodeState::Joining { .. });
+            assert_eq!((this.joining.contains(&slice), this.members.contains(&slice)), (is_joining, !is_joining));
+        }
+        let Some(group) = coding.as_parity(slice) else { return };
+        let this = coding.group(group);
+        assert_eq!(this.parity > 0, this.all().next().is_some(), "{slice} is parity of something");
+        assert!(this.all().count() <= usize::from(coding.settings.data));
+        let mut domains = Vec::new();
+        for piece in coding.pieces(group) {
+            let own = self.ends(piece).into_iter().flatten().filter(|end| self.serves(end.index()));
+            let own: BTreeSet<FailureDomain> = own.map(|end| self.domain(end)).collect();
+            assert!(own.iter().all(|domain| !domains.contains(domain)), "two pieces of {slice} share a failure domain");
+            domains.extend(own);
+        }
+        let weight: f32 = this.members.iter().map(|member| self.weights[member.index()]).sum();
+        assert_eq!(self.weights[slice.index()], weight);
+    }
+}
