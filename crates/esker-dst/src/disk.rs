@@ -146,6 +146,12 @@ impl VirtualDisk {
         })
     }
 
+    /// Returns true if the waiting operation at `index` is a flush.
+    #[cfg(test)]
+    pub(crate) fn flushes(&self, index: usize) -> bool {
+        self.disk().waiting.get(index).is_some_and(|(_, operation)| operation.kind == esker_core::RequestKind::Flush)
+    }
+
     /// Performs the waiting operation at `index`.
     pub fn perform(&self, index: usize) {
         let mut disk = self.disk();
