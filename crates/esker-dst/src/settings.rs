@@ -42,7 +42,7 @@ pub(crate) fn settings(disks: usize, rng: &mut Rng) -> VolumeSettings {
 pub(crate) fn cluster(rng: &mut Rng) -> VolumeSettings {
     let balancers = [
         json!({ "kind": "ewo", "sigma_c": 0, "eta_c": "0%", "horizon_epochs": 1 }),
-        json!({ "kind": "edm-like", "lambda": "0%", "horizon_epochs": 1 }),
+        json!({ "kind": "edm-like", "lambda": "0%", "horizon_epochs": 1, "round": "any" }),
         json!({ "kind": "life", "tolerance": "0%", "gain": "0%", "warm_up_epochs": 0, "memory_epochs": 1 }),
     ];
     let balancer = balancers[rng.below(balancers.len() as u64) as usize].clone();

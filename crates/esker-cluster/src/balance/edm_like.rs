@@ -1,4 +1,10 @@
 //! Data migration for even erases, as far as it is known: the paper (Ou et al. 2014) is not public.
+//!
+//! What is known does not say how much a round moves. If it moves all that fits (`round = "any"`), it goes by what one
+//! epoch happened to write, which is chance for most slices, and projects this over the whole horizon: servers are
+//! filled too far, and their slices leave again. So by default a round goes by averages over the horizon, counts the
+//! copy as a write, takes only slices that are written more than their size within the horizon, and takes none that
+//! would leave its server below the mean.
 
 use esker_core::registry::{Accepted, Parameter, ParameterSource, Parameters};
 
@@ -31,6 +37,11 @@ const PARAMETERS: &[Parameter] = &[
         value: Accepted::OneOf(&["hottest", "coldest"]),
     },
     count("moves", "most slices that a round moves", 10_000, 1 << 30),
+    Parameter {
+        name: "round",
+        meaning: "what moves: slices whose copy pays, by averages over the horizon, or any, by the last epoch alone",
+        value: Accepted::OneOf(&["paying", "any"]),
+    },
 ];
 
 #[derive(Debug)]
@@ -39,6 +50,12 @@ struct EdmLike {
     horizon: f64,
     is_hottest_first: bool,
     moves: usize,
+    /// Whether only slices move whose copy pays. Otherwise any does, by what the last epoch wrote.
+    has_to_pay: bool,
+    /// Epochs that were seen.
+    epochs: u64,
+    /// Pages that each slice is expected to be written in an epoch.
+    slices: Vec<f32>,
 }
 
 impl EdmLike {
@@ -48,7 +65,30 @@ impl EdmLike {
             horizon: parameters.count("horizon_epochs") as f64,
             is_hottest_first: parameters.name("order") == "hottest",
             moves: parameters.count("moves") as usize,
+            has_to_pay: parameters.name("round") == "paying",
+            epochs: 0,
+            slices: Vec::new(),
         }
+    }
+
+    /// Takes the epoch into what is expected. Returns the pages that each server is expected to be written in an epoch:
+    /// those of its slices, as copies of the last epoch do not come again.
+    fn expect(&mut self, view: &ClusterView<'_>) -> Vec<f64> {
+        self.epochs += 1;
+        self.slices.resize(view.slices.len(), 0.0);
+        if !self.has_to_pay {
+            self.slices.iter_mut().zip(view.slices).for_each(|(expected, slice)| *expected = slice.pages);
+            return view.servers.iter().map(|server| server.flash.pages).collect();
+        }
+        // The first averages are even, later epochs count less and less.
+        let weight = (1.0 / (self.epochs as f64).min(self.horizon.max(1.0))) as f32;
+        let mut pages = vec![0.0; view.servers.len()];
+        for (average, slice) in self.slices.iter_mut().zip(view.slices) {
+            *average += (slice.pages - *average) * weight;
+            let homes = &slice.homes[..usize::from(view.replicas)];
+            homes.iter().for_each(|home| pages[home.index()] += f64::from(*average));
+        }
+        pages
     }
 
     /// Returns the slices of each source in the order in which they leave, the first one last.
@@ -56,7 +96,7 @@ impl EdmLike {
         let mut leaving = slices_by_server(view, is_source, |slice, _| !view.slices[slice.index()].in_motion);
         for slices in &mut leaving {
             slices.sort_by(|one, two| {
-                let of = |slice: &SliceId| view.slices[slice.index()].pages;
+                let of = |slice: &SliceId| self.slices[slice.index()];
                 let order = of(one).total_cmp(&of(two));
                 if self.is_hottest_first { order } else { order.reverse() }.then(two.cmp(one))
             });
@@ -67,9 +107,9 @@ impl EdmLike {
 
 impl Balancer for EdmLike {
     fn plan(&mut self, view: &ClusterView<'_>, model: &dyn WearModel) -> Plan {
-        let rates = erases_per_page(view, model);
-        let servers = view.servers.iter().zip(&rates);
-        let ahead = servers.map(|(server, rate)| server.erases + self.horizon * server.flash.pages * rate);
+        let (rates, expected) = (erases_per_page(view, model), self.expect(view));
+        let servers = view.servers.iter().zip(expected.iter().zip(&rates));
+        let ahead = servers.map(|(server, (pages, rate))| server.erases + self.horizon * pages * rate);
         let mut wear: Vec<f64> = ahead.collect();
         let serving = |at: &usize| view.servers[*at].serves;
         let sum = WearSum::of((0..wear.len()).filter(serving).map(|at| wear[at]));
@@ -80,26 +120,31 @@ impl Balancer for EdmLike {
         let is_source: Vec<bool> = (0..wear.len()).map(|at| serving(&at) && wear[at] > limit).collect();
         let mut leaving = self.leaving(view, &is_source);
         let mut draft = Draft::new(view);
-        let epochs = self.horizon.max(1.0);
+        let copy = if self.has_to_pay { view.slice_pages() } else { 0.0 };
         while draft.plan.moves.len() < self.moves {
             let sources = wear.iter().copied().enumerate();
             let Some(from) = greatest(sources.filter(|(at, wear)| !leaving[*at].is_empty() && *wear > limit)) else {
                 break;
             };
             let Some(slice) = leaving[from].pop() else { break };
-            let (pages, source) = (f64::from(view.slices[slice.index()].pages), ServerId(from as u16));
+            let (pages, source) = (f64::from(self.slices[slice.index()]), ServerId(from as u16));
+            let ahead = pages * self.horizon.max(1.0);
+            if self.has_to_pay && (ahead <= copy || wear[from] - ahead * rates[from] < mean) {
+                continue;
+            }
+            let now = f64::from(view.slices[slice.index()].pages);
             let fits = |to: &usize| {
                 let server = ServerId(*to as u16);
-                wear[*to] + pages * epochs * rates[*to] <= mean
+                wear[*to] + (ahead + copy) * rates[*to] <= mean
                     && draft.may_go(slice, source, server)
-                    && draft.carries(server, pages)
+                    && draft.carries(server, pages.max(now))
             };
             let destination = greatest((0..wear.len()).filter(fits).map(|to| (to, -wear[to])));
             let (Some(to), true) = (destination, draft.affords(view.slice_bytes())) else { continue };
-            wear[from] -= pages * epochs * rates[from];
-            wear[to] += pages * epochs * rates[to];
+            wear[from] -= ahead * rates[from];
+            wear[to] += (ahead + copy) * rates[to];
             let wanted = SliceMove { slice, from: source, to: ServerId(to as u16), copied: view.slice_bytes() };
-            draft.add(wanted, pages);
+            draft.add(wanted, now);
         }
         Plan { copy_at_once: true, ..draft.plan }
     }

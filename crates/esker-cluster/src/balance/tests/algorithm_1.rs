@@ -172,3 +172,53 @@ fn migration_copies_whole_slices() {
     let calm = [("horizon_epochs", number(1)), ("lambda", text("100%"))];
     assert!(worn().plan(&mut *balancer("edm-like", &calm)).moves.is_empty());
 }
+
+/// EDM-like: copies count as writes, only what pays moves, and no source is brought below the mean. A copy of
+/// 16 pages is 4 erases.
+#[test]
+fn migration_moves_only_what_pays() {
+    let plan = |cluster: &Cluster, round: &str| {
+        let parameters = [("horizon_epochs", number(1)), ("lambda", text("0%")), ("round", text(round))];
+        moved(&cluster.plan(&mut *balancer("edm-like", &parameters)))
+    };
+    let cluster = |pages: f32| {
+        let servers = (0..4).map(|at| server(at, if at == 0 { 1500.0 } else { 1000.0 })).collect();
+        Cluster::new(servers, (0..10).map(|_| slice([0, 1, 2], pages)).collect(), 1)
+    };
+    assert_eq!(plan(&cluster(100.0), "paying").len(), 10);
+    // A slice has 16 pages: with as many written to it, its copy costs what its move spares.
+    assert_eq!((plan(&cluster(16.0), "paying").len(), plan(&cluster(17.0), "paying").len()), (0, 10));
+    assert_eq!(plan(&cluster(16.0), "any").len(), 10);
+    // The mean is 1,733 of 2,600, 2,600 and 0: without a slice of 1,000 erases, server 0 would be below it.
+    let below = |round: &str| {
+        let servers = vec![server(0, 1600.0), server(1, 2600.0), server(2, 0.0)];
+        plan(&Cluster::new(servers, vec![slice([0, 1, 2], 4000.0)], 1), round).len()
+    };
+    assert_eq!((below("paying"), below("any")), (0, 1));
+    // Destinations of 1,000 erases less than the mean take the slice of 1,000, but not its copy of 4 as well.
+    let one = |erases: f64, round: &str| {
+        let servers = vec![server(0, erases), server(1, 0.0)];
+        plan(&Cluster::new(servers, vec![slice([0, 1, 2], 4000.0)], 1), round)
+    };
+    assert_eq!((one(1000.0, "any").len(), one(1000.0, "paying").len(), one(1008.0, "paying").len()), (1, 0, 1));
+}
+
+/// EDM-like goes by averages over the horizon: a slice that one epoch happened to write does not move as if it were
+/// written as much in each.
+#[test]
+fn migration_goes_by_more_than_one_epoch() {
+    let mut cluster = worn();
+    let after = |round: &str, cluster: &mut Cluster| {
+        let mut balancer = balancer("edm-like", &[("horizon_epochs", number(8)), ("round", text(round))]);
+        let calm: Vec<f32> = cluster.slices.iter().map(|slice| slice.pages).collect();
+        cluster.servers.iter_mut().for_each(|server| server.room = 0);
+        (0..8).for_each(|_| assert!(cluster.plan(&mut *balancer).moves.is_empty()));
+        cluster.servers.iter_mut().for_each(|server| server.room = 1000);
+        (cluster.slices[0].pages, cluster.slices[9].pages) = (200.0, 120.0);
+        let first = cluster.plan(&mut *balancer).moves[0].slice;
+        cluster.slices.iter_mut().zip(calm).for_each(|(slice, pages)| slice.pages = pages);
+        first
+    };
+    assert_eq!(after("paying", &mut cluster), SliceId(9), "it is the hottest on average");
+    assert_eq!(after("any", &mut cluster), SliceId(0), "it is the hottest of the last epoch");
+}

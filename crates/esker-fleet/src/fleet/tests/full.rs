@@ -41,7 +41,7 @@ const GAP: Nanos = Nanos(3_000_000);
 
 const BALANCERS: [&str; 4] = [
     "\"none\"",
-    "{ kind = \"edm-like\", lambda = \"2%\", horizon_epochs = 8, moves = 5 }",
+    "{ kind = \"edm-like\", lambda = \"2%\", horizon_epochs = 8, moves = 5, round = \"any\" }",
     "{ kind = \"ewo\", rho_c = \"200%\", sigma_c = 10, horizon_epochs = 4, steps = 2 }",
     "{ kind = \"life\", memory_epochs = 4, warm_up_epochs = 2 }",
 ];
