@@ -1,9 +1,9 @@
 //! How long fleets take by counts: epochs of a thousand servers with a million slices. With `ESKER_BENCH_LONG=day`,
 //! `=year` or `=none` (a year without a balancer), once, ten thousand servers with ten million slices of two replicas,
-//! with failures: the processor time is printed.
+//! with failures: the processor time is printed. `day-drawn` and `year-drawn` draw the requests of each slice.
 
 use esker_core::registry::Choice;
-use esker_fleet::{FleetSettings, Simulation};
+use esker_fleet::{FleetSettings, RequestSettings, Simulation};
 use esker_testkit::{Bench, processor_time};
 
 /// Servers of three ratings and all ages, some of which fail; a load that changes by a tenth each week.
@@ -27,6 +27,12 @@ fn fleet(thousands: u64, epoch: &str, duration: &str) -> FleetSettings {
         );
     }
     FleetSettings::read(&text, "fleet.toml", &[]).expect("a valid fleet")
+}
+
+/// The fleet with a number of requests that is drawn for each slice in each epoch.
+fn drawn(mut settings: FleetSettings) -> FleetSettings {
+    settings.load.requests = RequestSettings::Drawn;
+    settings
 }
 
 fn simulate(settings: &FleetSettings, balancer: &str) -> u64 {
@@ -54,6 +60,8 @@ fn main() {
     match std::env::var("ESKER_BENCH_LONG").as_deref() {
         Ok("day") => return once("a day of hourly epochs", &fleet(10, "1h", "1d"), "life"),
         Ok("year") => return once("a year of daily epochs", &fleet(10, "1d", "365d"), "life"),
+        Ok("day-drawn") => return once("a day of drawn requests", &drawn(fleet(10, "1h", "1d")), "life"),
+        Ok("year-drawn") => return once("a year of drawn requests", &drawn(fleet(10, "1d", "365d")), "life"),
         Ok("none") => return once("a year of daily epochs", &fleet(10, "1d", "365d"), "none"),
         _ => {}
     }
