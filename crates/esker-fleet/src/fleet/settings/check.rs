@@ -54,10 +54,10 @@ impl FleetSettings {
         refuse(replicas < 2, "data.erasure_code", "there are no copies in place of which it could come", hint)?;
         let data = (2..=16).contains(&code.data);
         refuse(!data, key("data"), "a group has from 2 to 16 slices", "leave it out for 4")?;
-        let parity = (1..=replicas).contains(&code.parity);
+        let parity = code.parity(replicas);
         let few = format!("it has to be from 1 to {replicas}, the replicas of other slices");
-        let hint = format!("with {} as many servers may fail as with copies", replicas - 1);
-        refuse(!parity, key("parity"), &few, &hint)?;
+        let hint = format!("leave it out for {}: as many servers may fail as with copies", replicas - 1);
+        refuse(!(1..=replicas).contains(&parity), key("parity"), &few, &hint)?;
         refuse(
             code.below > Ratio::ONE,
             key("below"),
@@ -65,7 +65,7 @@ impl FleetSettings {
             "such as \"10%\" of the mean of all slices",
         )?;
         let domains: u32 = self.group.iter().map(|it| u32::from(it.count.div_ceil(it.servers_per_domain))).sum();
-        let pieces = u32::from(code.data) + u32::from(code.parity);
+        let pieces = u32::from(code.data) + u32::from(parity);
         let few = format!("its {pieces} pieces do not fit on {domains} failure domains");
         refuse(domains < pieces, key("data"), &few, "give groups fewer slices, or the fleet more servers")?;
         let slices = u64::from(self.data.slices);

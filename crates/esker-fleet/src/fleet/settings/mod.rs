@@ -68,9 +68,9 @@ pub struct ErasureCodeSettings {
     /// Slices of a group, each on another server.
     #[serde(default = "four")]
     pub data: u8,
-    /// Servers with parity of a group, each as large as a slice. As many servers of a group may fail.
-    #[serde(default = "one")]
-    pub parity: u8,
+    /// Servers with parity of a group, each with as much as a slice. As many servers of a group may fail; by default as
+    /// many as with copies.
+    pub parity: Option<u8>,
     /// A slice is cold while it is written less than this share of the mean of all slices.
     #[serde(default = "tenth")]
     pub below: Ratio,
@@ -349,6 +349,13 @@ impl DataSettings {
     /// The size of a slice.
     pub fn slice(&self) -> Bytes {
         Bytes(self.object.0 * u64::from(self.objects_per_slice))
+    }
+}
+
+impl ErasureCodeSettings {
+    /// Servers with parity of a group, if other slices have this many replicas.
+    pub fn parity(&self, replicas: u8) -> u8 {
+        self.parity.unwrap_or(replicas.saturating_sub(1))
     }
 }
 

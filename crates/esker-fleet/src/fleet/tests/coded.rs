@@ -17,7 +17,7 @@ fn forty(code: &str, more: &str) -> String {
     )
 }
 
-const CODE: &str = "erasure_code = { data = 4, parity = 2, below = \"30%\", after = \"3d\" }";
+const CODE: &str = "erasure_code = { data = 4, below = \"30%\", after = \"3d\" }";
 const MIB: u64 = 1 << 20;
 
 fn replicas(run: &FleetRun) -> u64 {
@@ -43,7 +43,7 @@ fn a_code_costs_its_parity_and_takes_less_room_than_copies() {
 #[test]
 fn less_parity_is_written_less() {
     let coded_write = |parity: u8| {
-        let code = CODE.replace("parity = 2", &format!("parity = {parity}"));
+        let code = CODE.replace("data = 4", &format!("data = 4, parity = {parity}"));
         let settings = read(&forty(&code, "[run]\nduration = \"9d\"\n"));
         let mut simulation = Simulation::new(&settings, 3, &named("none")).unwrap();
         (0..8).for_each(|_| simulation.step().unwrap());

@@ -140,7 +140,7 @@ impl Placement {
     /// copy.
     fn begin_joining(&mut self, granted: u64) {
         let coding = self.coding();
-        let (data, parity) = (usize::from(coding.settings.data), u64::from(coding.settings.parity));
+        let (data, parity) = (usize::from(coding.settings.data), u64::from(coding.parity));
         let is_open = |group: &u32| {
             let this = coding.group(*group);
             this.parity > 0 && this.all().count() < data && !self.slices[coding.parity_of(*group).index()].in_motion
@@ -209,7 +209,7 @@ impl Placement {
     /// Begins a group of slices that are apart, if there are servers for its parity.
     fn begin_group(&mut self, slices: Vec<SliceId>) {
         let coding = self.coding_mut();
-        let parity = coding.settings.parity;
+        let parity = coding.parity;
         let free = coding.free.pop();
         let group = free.unwrap_or(coding.groups.len() as u32);
         if free.is_none() {

@@ -20,6 +20,8 @@ use crate::fleet::settings::ErasureCodeSettings;
 #[derive(Debug)]
 pub(super) struct Coding {
     settings: ErasureCodeSettings,
+    /// Servers with parity of a group.
+    parity: u8,
     /// Epochs for which a slice has to be cold.
     epochs: u32,
     /// Of each slice of hosts.
@@ -80,12 +82,13 @@ impl CodeState {
 
 impl Coding {
     /// All slices are kept by copies at first. Epochs have this length.
-    pub(super) fn new(settings: ErasureCodeSettings, slices: u32, epoch: Nanos) -> Self {
+    pub(super) fn new(settings: ErasureCodeSettings, shape: &ClusterShape, epoch: Nanos) -> Self {
         let epochs = settings.after.0.div_ceil(epoch.0.max(1)).max(1);
         Self {
             settings,
+            parity: settings.parity(shape.replicas),
             epochs: u32::try_from(epochs).unwrap_or(u32::MAX),
-            states: vec![CodeState::Copies { cold_for: 0 }; slices as usize],
+            states: vec![CodeState::Copies { cold_for: 0 }; shape.slices as usize],
             groups: Vec::new(),
             free: Vec::new(),
             changed: (0, 0),
@@ -146,7 +149,7 @@ impl Coding {
 impl Placement {
     /// Has cold slices kept as an erasure code.
     pub(in crate::fleet) fn with_erasure_code(mut self, settings: Option<ErasureCodeSettings>, epoch: Nanos) -> Self {
-        self.coding = settings.map(|settings| Coding::new(settings, self.shape.slices, epoch));
+        self.coding = settings.map(|settings| Coding::new(settings, &self.shape, epoch));
         self
     }
 
