@@ -290,7 +290,8 @@ mod tests {
 
     #[test]
     fn labels_are_the_parameters_alone() {
-        assert_eq!(parameters(SCHEMES[1].1), "lambda = \"2%\", horizon_epochs = 8, moves = 5");
+        let held = "lambda = \"2%\", horizon_epochs = 8, moves = 5, round = \"any\"";
+        assert_eq!(parameters(SCHEMES[1].1), held);
     }
 
     #[test]
