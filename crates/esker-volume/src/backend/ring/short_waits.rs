@@ -12,8 +12,8 @@ const NEEDED: (u32, u32) = (8, 1 << 13);
 const CREDIT_MAX: Nanos = Nanos::from_millis(1);
 
 /// Expects the next wait to be as the last ones were. Each time that this was wrong it needs twice as many to expect it
-/// again, so that looking in vain costs little. And looking takes no more processor time than the work between waits:
-/// a client whose requests come slowly, one at a time, makes the server look half the time, and sleep otherwise.
+/// again, so that looking in vain costs little. And looking takes no more processor time than the work between waits,
+/// so that a client costs at most twice what it takes to serve it.
 pub(super) struct ShortWaits {
     in_a_row: u32,
     needed: u32,

@@ -98,14 +98,13 @@ impl Placement {
         if left.is_empty() {
             return;
         }
-        let objects = f64::from(self.shape.objects_per_slice);
+        let objects = self.shape.objects_per_slice;
         let coding = self.coding_mut();
         left.iter().for_each(|slice| coding.states[slice.index()] = CodeState::Copies { cold_for: 0 });
         let this = coding.group_mut(group);
         this.members.retain(|slice| !left.contains(slice));
         this.joining.retain(|slice| !left.contains(slice));
-        let parity = usize::from(this.parity);
-        this.to_write[..parity].fill(objects);
+        this.write_anew(objects);
         let is_empty = this.all().next().is_none();
         self.weigh_parity(group);
         if is_empty {
@@ -197,13 +196,12 @@ impl Placement {
     }
 
     fn join_group(&mut self, slice: SliceId, group: u32) {
-        let objects = f64::from(self.shape.objects_per_slice);
+        let objects = self.shape.objects_per_slice;
         let coding = self.coding_mut();
         coding.states[slice.index()] = CodeState::Joining { group };
         let this = coding.group_mut(group);
         this.joining.push(slice);
-        let parity = usize::from(this.parity);
-        this.to_write[..parity].fill(objects);
+        this.write_anew(objects);
     }
 
     /// Begins a group of slices that are apart, if there are servers for its parity.
@@ -229,10 +227,10 @@ impl Placement {
             self.servers[to.index()].used += 1;
             self.slices[slice.index()].homes[usize::from(replica)] = to;
             self.add_load(piece);
-            let objects = f64::from(self.shape.objects_per_slice);
+            let objects = self.shape.objects_per_slice;
             let this = self.coding_mut().group_mut(group);
             this.parity += 1;
-            this.to_write[usize::from(replica)] = objects;
+            this.write_anew(objects);
         }
     }
 

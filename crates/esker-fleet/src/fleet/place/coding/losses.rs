@@ -3,6 +3,7 @@
 use esker_cluster::{SliceId, SliceReplica};
 
 use super::{CodeState, Coding, Placement};
+use crate::fleet::place::Motion;
 
 impl Coding {
     /// The group whose code covers a slice, or whose parity it is.
@@ -44,6 +45,6 @@ impl Placement {
     /// Objects of a replica that are neither where it goes nor where it comes from.
     fn lacking(&self, replica: SliceReplica) -> f64 {
         let motion = self.motions.get(&self.key(replica)).filter(|motion| motion.source.is_none());
-        motion.map_or(0.0, super::super::Motion::left)
+        motion.map_or(0.0, Motion::left)
     }
 }

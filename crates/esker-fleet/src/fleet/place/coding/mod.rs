@@ -65,6 +65,11 @@ impl CodeGroup {
         self.members.iter().chain(&self.joining).copied()
     }
 
+    /// Has all parity written, of this number of objects.
+    fn write_anew(&mut self, objects: u32) {
+        self.to_write[..usize::from(self.parity)].fill(f64::from(objects));
+    }
+
     fn is_written(&self) -> bool {
         self.to_write.iter().all(|left| *left <= 0.0)
     }
@@ -188,8 +193,7 @@ impl Placement {
 
     /// The failure domains of the pieces of a group.
     fn domains_of(&self, group: u32) -> BTreeSet<FailureDomain> {
-        let pieces = self.coding().pieces(group).collect::<Vec<_>>().into_iter();
-        pieces.flat_map(|piece| self.ends(piece)).flatten().map(|end| self.domain(end)).collect()
+        self.coding().pieces(group).flat_map(|piece| self.ends(piece)).flatten().map(|end| self.domain(end)).collect()
     }
 
     fn coding(&self) -> &Coding {
