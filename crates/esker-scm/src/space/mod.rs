@@ -5,6 +5,7 @@ mod buddy;
 mod emptying;
 mod extents;
 mod first_set;
+mod flat;
 mod held;
 mod wear;
 

@@ -111,16 +111,14 @@ impl<P: Persist> FileSystem<P> {
     fn overwrite(&self, data: &Data, offset: u64, bytes: &[u8]) -> FsResult<Option<Vec<u64>>> {
         let (first, end) = (offset / PAGE, (offset + bytes.len() as u64).div_ceil(PAGE));
         let mut worn = Vec::new();
-        let extent = data.extents.find(first);
-        if let Some(one) = extent.filter(|extent| end <= extent.page + extent.pages) {
+        let runs = || data.extents.runs(first, end);
+        let one = runs().next().filter(|run| run.pages == end - first);
+        if let Some(one) = one {
             self.store_piece(one, offset, bytes, &mut worn);
-        } else if data.extents.pieces(first, end).any(|(_, _, physical)| physical.is_none()) {
+        } else if runs().map(|run| run.pages).sum::<u64>() < end - first {
             return Ok(None);
         } else {
-            for (page, pages, physical) in data.extents.pieces(first, end) {
-                let physical = physical.ok_or(FsError::Stale)?;
-                self.store_piece(Extent { page, physical, pages }, offset, bytes, &mut worn);
-            }
+            runs().for_each(|run| self.store_piece(run, offset, bytes, &mut worn));
         }
         if self.mode == Mode::Data {
             self.persist.fence()?;
@@ -181,13 +179,13 @@ pub(super) fn zero<P: Persist>(persist: &P, data: &Data, from: u64, to: u64) {
 /// Bytes from `offset` on, at most `length`, that lie in one piece, and where; none if they are a hole.
 #[inline]
 fn locate(data: &Data, offset: u64, length: usize) -> (usize, Option<u64>) {
-    let page = offset / PAGE;
-    if let Some(extent) = data.extents.find(page) {
+    let (page, end) = (offset / PAGE, (offset + length as u64).div_ceil(PAGE));
+    if let Some(extent) = data.extents.run_at(page, end) {
         let within = offset - extent.page * PAGE;
         let piece = (extent.pages * PAGE - within).min(length as u64);
         return (piece as usize, Some(extent.physical * PAGE + within));
     }
-    let pages = data.extents.pieces(page, (offset + length as u64).div_ceil(PAGE)).next().map_or(1, |piece| piece.1);
+    let pages = data.extents.pieces(page, end).next().map_or(1, |piece| piece.1);
     (((page + pages) * PAGE - offset).min(length as u64) as usize, None)
 }
 

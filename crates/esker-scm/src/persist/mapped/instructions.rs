@@ -88,7 +88,17 @@ mod x86 {
                 write_back.lines(to, head);
             }
             let (source, target) = (from.add(head).cast::<__m128i>(), to.add(head).cast::<__m128i>());
-            for piece in 0..body / 16 {
+            let pieces = body / 16;
+            // A line at a time. With 16 bytes at a time, a copy took 1.7 times as long where the compiler happened to
+            // put the loop over two lines of the instruction cache.
+            for line in 0..pieces / 4 {
+                let (source, target) = (source.add(line * 4), target.add(line * 4));
+                let loaded = [0, 1, 2, 3].map(|piece| _mm_loadu_si128(source.add(piece)));
+                for (piece, loaded) in loaded.into_iter().enumerate() {
+                    _mm_stream_si128(target.add(piece), loaded);
+                }
+            }
+            for piece in pieces & !3..pieces {
                 _mm_stream_si128(target.add(piece), _mm_loadu_si128(source.add(piece)));
             }
             if tail > 0 {
@@ -136,3 +146,29 @@ mod other {
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use other::{copy_streaming, fence};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no such stores")]
+    fn any_length_is_copied_from_anywhere_to_anywhere_and_nothing_else_changes() {
+        let source: Vec<u8> = (0..400).map(|at| at as u8 | 1).collect();
+        let write_back = WriteBack::of_this_processor();
+        for (from, to) in [(0, 0), (0, 1), (3, 0), (5, 16), (7, 33), (1, 63), (16, 48)] {
+            for length in 0..300 {
+                let mut target = vec![0_u8; 400];
+                // SAFETY: 63 and 299 are within 400; the vectors are two.
+                unsafe {
+                    let (source, target) = (source.as_ptr().add(from), target.as_mut_ptr().add(to));
+                    copy_streaming(write_back, source, target, length);
+                }
+                fence();
+                let mut expected = vec![0; 400];
+                expected[to..to + length].copy_from_slice(&source[from..from + length]);
+                assert_eq!(target, expected, "{length} bytes from {from} to {to}");
+            }
+        }
+    }
+}
