@@ -14,7 +14,7 @@
 //! anew, after the first run of the claims, which were left as they are.
 //!
 //! EWO's search was done once more when drives told the engine their erases from the first one on: another of the same
-//! 18 settings was the best from then on, and the best of EDM-like stayed.
+//! 18 settings, at an edge, was the best from then on, and the best of EDM-like stayed. Those ranges were not moved.
 
 use super::cluster::{Case, Found, Runs, Scale, mean};
 use crate::ReproduceError;
