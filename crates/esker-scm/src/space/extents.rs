@@ -78,19 +78,15 @@ impl Extents {
     /// Notes what became of pages `from` to `to`: where they lie, if they are mapped.
     fn changed(&mut self, from: u64, to: u64, physical: Option<u64>) {
         let (count, end) = (self.count(), self.end());
-        let fits = match &mut self.flat {
-            Some(flat) if Flat::is_worth(2 * count, end) => flat.set(from, to, physical),
-            Some(_) => false,
-            None if !Flat::is_worth(count, end) => return,
-            None => {
-                let mut flat = Flat::default();
-                let fits = self.by_page.values().all(|one| flat.set(one.page, one.end(), Some(one.physical)));
-                self.flat = Some(flat);
-                fits
+        match &mut self.flat {
+            // Dropped at half of what it is made at, so that it is not made anew each time.
+            Some(_) if !Flat::is_worth(2 * count, end) => self.flat = None,
+            Some(flat) => flat.set(from, to, physical),
+            None if Flat::is_worth(count, end) => {
+                let flat = self.flat.insert(Flat::default());
+                self.by_page.values().for_each(|one| flat.set(one.page, one.end(), Some(one.physical)));
             }
-        };
-        if !fits {
-            self.flat = None;
+            None => {}
         }
     }
 
