@@ -37,6 +37,7 @@ impl Extent {
 pub(crate) struct Extents {
     /// By their first page.
     by_page: BTreeMap<u64, Extent>,
+    /// Where each page lies, while extents are many and short.
     flat: Option<Flat>,
 }
 
