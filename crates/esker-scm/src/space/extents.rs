@@ -41,14 +41,6 @@ pub(crate) struct Extents {
     flat: Option<Flat>,
 }
 
-impl PartialEq for Extents {
-    fn eq(&self, other: &Self) -> bool {
-        self.by_page == other.by_page
-    }
-}
-
-impl Eq for Extents {}
-
 impl Extents {
     /// The extent with `page`.
     pub(crate) fn find(&self, page: u64) -> Option<Extent> {

@@ -19,12 +19,14 @@ impl Flat {
 
     /// Sets where pages `from` to `to` lie.
     pub(super) fn set(&mut self, from: u64, to: u64, physical: Option<u64>) {
-        let end = (to as usize).min(if physical.is_some() { usize::MAX } else { self.0.len() });
-        self.0.resize(self.0.len().max(end), HOLE);
-        let places = self.0.iter_mut().take(end).skip(from as usize);
+        let (from, to) = (from as usize, to as usize);
         match physical {
-            Some(physical) => places.zip(physical..).for_each(|(place, physical)| *place = physical),
-            None => places.for_each(|place| *place = HOLE),
+            Some(physical) => {
+                self.0.resize(self.0.len().max(to), HOLE);
+                self.0[from..to].iter_mut().zip(physical..).for_each(|(place, physical)| *place = physical);
+            }
+            // A hole may reach past the list.
+            None => self.0.iter_mut().take(to).skip(from).for_each(|place| *place = HOLE),
         }
     }
 
