@@ -1,5 +1,8 @@
 //! The clients of what is served.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +11,7 @@ use esker_core::Nanos;
 use esker_nbd::{Exports, Outcome, ServerEvent, ServerSession, ServerSettings};
 use esker_volume::DeviceIo;
 
+use crate::admission::Admission;
 use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::control::ControlError;
@@ -42,6 +46,9 @@ pub(crate) struct Clients {
     /// What those who connect from now on are offered.
     pub(crate) exports: Arc<Exports>,
     connections: Connections<Connection>,
+    admission: Admission,
+    /// Whether no request is begun, and nobody accepted.
+    is_holding: bool,
     /// The connection whose handshake of TLS went on last.
     last_handshake: u32,
     /// Is told of requests, if there is one.
@@ -55,7 +62,17 @@ pub(crate) struct Clients {
 impl Clients {
     pub(crate) fn new(limits: ClientLimits, exports: Arc<Exports>) -> Self {
         let connections = Connections::new(limits.connections_max);
-        Self { limits, exports, connections, last_handshake: 0, observer: None, news: None, events: Vec::new() }
+        Self {
+            limits,
+            exports,
+            connections,
+            admission: Admission::default(),
+            is_holding: false,
+            last_handshake: 0,
+            observer: None,
+            news: None,
+            events: Vec::new(),
+        }
     }
 
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
@@ -64,6 +81,7 @@ impl Clients {
 
     /// With `true`, no request is begun, until this is called with `false`. What clients have sent stays with them.
     pub(crate) fn hold(&mut self, is_held: bool) {
+        self.is_holding = is_held;
         self.connections.iter_mut().for_each(|(_, connection)| connection.session.hold(is_held));
     }
 
@@ -118,8 +136,15 @@ impl Clients {
         self.connections.close();
     }
 
-    /// Accepts a client, if it may be there. Returns true if there was one.
+    /// Accepts a client, if it may be there, and soon enough if others ask. Returns true if there was one.
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
+        if !self.connections.have_somebody_waiting() {
+            return false;
+        }
+        let is_beside_others = self.connections.iter().any(|(_, connection)| connection.is_asking(now));
+        if is_beside_others && self.admission.next() > now {
+            return false;
+        }
         let (session, exports) = (&self.limits.session, &self.exports);
         let news = &mut self.news;
         let open = |socket, peer: String| {
@@ -129,7 +154,17 @@ impl Clients {
             Connection::new(socket, peer, now, session.clone(), Arc::clone(exports))
         };
         // One at a time: then it is the turn of those who are there.
-        self.connections.accept(io, 1, open)
+        let has_accepted = self.connections.accept(io, 1, open);
+        if has_accepted && is_beside_others {
+            self.admission.note(now);
+        }
+        has_accepted
+    }
+
+    /// When the client that waits is accepted although others ask.
+    pub(crate) fn next_admission(&self) -> Nanos {
+        let is_for_somebody = !self.is_holding && self.connections.have_somebody_waiting();
+        if is_for_somebody { self.admission.next() } else { Nanos::NEVER }
     }
 
     /// Closes the connections to exports that cannot be reached; if none can be, all, and those that are made.

@@ -86,6 +86,11 @@ impl Connection {
         self.failure.take().or_else(|| self.stream.failure().map(str::to_string))
     }
 
+    /// Returns true if the client has opened an export and asked for something a moment ago.
+    pub(crate) fn is_asking(&self, now: Nanos) -> bool {
+        self.export.is_some() && self.demand.is_asking(now)
+    }
+
     /// The index of the export that its requests are for. Before it has opened one, there are none.
     pub(crate) fn used(&self) -> usize {
         self.export.unwrap_or(0)

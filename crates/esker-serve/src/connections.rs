@@ -82,6 +82,11 @@ impl<C> Connections<C> {
         has_accepted
     }
 
+    /// Returns true if somebody waits at a listener, and there is room.
+    pub(crate) fn have_somebody_waiting(&self) -> bool {
+        self.open.len() < self.most && self.listeners.iter().any(WatchedListener::may_have_somebody)
+    }
+
     /// Closes those that wait at the listeners, at once.
     pub(crate) fn turn_away(&mut self) {
         self.listeners.iter_mut().for_each(|listener| while listener.accept().is_some() {});
@@ -130,9 +135,13 @@ struct WatchedListener {
 }
 
 impl WatchedListener {
+    fn may_have_somebody(&self) -> bool {
+        self.may_accept || self.watch.can_read()
+    }
+
     /// Accepts the next one who waits, and returns the socket and what the peer is called.
     fn accept(&mut self) -> Option<(OwnedFd, String)> {
-        if !self.may_accept && !self.watch.can_read() {
+        if !self.may_have_somebody() {
             return None;
         }
         match self.listener.accept() {

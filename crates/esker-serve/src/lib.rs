@@ -13,6 +13,7 @@
 //! replies are its own. Clients speak in plain text, or over [`Tls`].
 
 mod address;
+mod admission;
 mod background;
 mod changes;
 mod clients;

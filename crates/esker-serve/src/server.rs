@@ -303,6 +303,7 @@ impl<S: Served> Server<S> {
             });
         }
         let next = next.min(self.clients.next_expiry()).min(self.collectors.next_expiry());
+        let next = next.min(self.clients.next_admission());
         let next = next.min(self.clients.next_of_observer());
         if next <= now {
             return;

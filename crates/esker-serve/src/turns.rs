@@ -7,8 +7,8 @@ use esker_core::Nanos;
 const ALONE: usize = 64;
 const BESIDE_OTHERS: usize = 4;
 
-/// Turns for which replies of a client with more requests may wait beside others, to be sent together.
-const UNSENT: usize = 3;
+/// Requests of a client with more of them whose replies are sent together beside others.
+const TOGETHER: usize = 16;
 
 /// How long a client counts as one that asks.
 const ASKING: Nanos = Nanos::from_millis(1);
@@ -21,7 +21,7 @@ pub(crate) struct Demand {
     at_once: usize,
     /// Whether there may be more requests than its last turn served.
     was_cut_short: bool,
-    /// Turns for which its replies have waited.
+    /// Requests that were taken since replies were sent.
     unsent: usize,
 }
 
@@ -31,13 +31,14 @@ impl Demand {
     }
 
     /// Returns true if it has asked for something a moment ago.
-    fn is_asking(&self, now: Nanos) -> bool {
+    pub(crate) fn is_asking(&self, now: Nanos) -> bool {
         self.asked + ASKING > now
     }
 
     /// Notes that a turn of at most `most` requests has served `taken`; `was_read` if the client has sent something.
     pub(crate) fn served(&mut self, now: Nanos, (taken, most): (usize, usize), was_read: bool) {
         self.was_cut_short = taken >= most;
+        self.unsent += taken;
         if taken > 0 {
             self.at_once = if self.was_cut_short { ALONE } else { taken };
         }
@@ -49,8 +50,10 @@ impl Demand {
     /// Whether its replies wait for those of the next turn. A call of the operating system for each reply would cost
     /// the others more time than the requests.
     pub(crate) fn replies_wait(&mut self, others_ask: bool) -> bool {
-        let wait = others_ask && self.was_cut_short && self.unsent < UNSENT;
-        self.unsent = if wait { self.unsent + 1 } else { 0 };
+        let wait = others_ask && self.was_cut_short && self.unsent < TOGETHER;
+        if !wait {
+            self.unsent = 0;
+        }
         wait
     }
 }
@@ -88,10 +91,10 @@ impl Asking {
         self.least_beside(client).is_some()
     }
 
-    /// Requests that this client is served in a turn: no more than twice as many as any other one asks for at once, so
-    /// that a client that floods the server holds up one with a single request for two requests at a time.
+    /// Requests that this client is served in a turn: no more than any other one asks for at once, so that one that
+    /// floods the server holds up one with a single request for one request at a time.
     pub(crate) fn turn_of(&self, client: u32) -> usize {
-        self.least_beside(client).map_or(ALONE, |least| (2 * least).min(BESIDE_OTHERS))
+        self.least_beside(client).map_or(ALONE, |least| least.min(BESIDE_OTHERS))
     }
 
     fn least_beside(&self, client: u32) -> Option<usize> {
@@ -117,11 +120,11 @@ mod tests {
         for (at_once, turns) in [
             (&[ALONE][..], &[ALONE][..]),
             (&[1], &[ALONE]),
-            (&[ALONE, 1], &[2, BESIDE_OTHERS]),
-            (&[1, ALONE], &[BESIDE_OTHERS, 2]),
-            (&[ALONE, 3, ALONE], &[BESIDE_OTHERS, BESIDE_OTHERS, BESIDE_OTHERS]),
-            (&[2, 1, 1], &[2, 2, 2]),
-            (&[2, 1, 3], &[2, BESIDE_OTHERS, 2]),
+            (&[ALONE, 1], &[1, BESIDE_OTHERS]),
+            (&[1, ALONE], &[BESIDE_OTHERS, 1]),
+            (&[ALONE, 3, ALONE], &[3, BESIDE_OTHERS, 3]),
+            (&[2, 1, 1], &[1, 1, 1]),
+            (&[2, 1, 3], &[1, 2, 1]),
             (&[32, 32], &[BESIDE_OTHERS, BESIDE_OTHERS]),
         ] {
             let asking = asking(at_once);
@@ -135,7 +138,7 @@ mod tests {
         let (mut shallow, deep) = (Demand::new(Nanos::ZERO), Demand::new(ASKING));
         shallow.served(Nanos::ZERO, (1, ALONE), true);
         let asking = |now| Asking::of([(1, &shallow), (2, &deep)].into_iter(), now);
-        assert_eq!(asking(ASKING - Nanos(1)).turn_of(2), 2);
+        assert_eq!(asking(ASKING - Nanos(1)).turn_of(2), 1);
         assert_eq!(asking(ASKING).turn_of(2), ALONE);
     }
 
@@ -154,9 +157,17 @@ mod tests {
     #[test]
     fn replies_wait_while_more_are_to_come_and_never_long() {
         let mut demand = Demand::new(Nanos::ZERO);
+        for in_a_turn in [1, 4] {
+            let turns: Vec<_> = (1..=2 * TOGETHER / in_a_turn).collect();
+            let waits = turns.iter().map(|_| {
+                demand.served(Nanos::ZERO, (in_a_turn, in_a_turn), true);
+                demand.replies_wait(true)
+            });
+            let waits: Vec<_> = waits.collect();
+            let expected: Vec<_> = turns.iter().map(|turn| turn * in_a_turn % TOGETHER != 0).collect();
+            assert_eq!(waits, expected);
+        }
         demand.served(Nanos::ZERO, (1, 1), true);
-        let waits: Vec<_> = (0..2 * (UNSENT + 1)).map(|_| demand.replies_wait(true)).collect();
-        assert_eq!(waits, [[true; UNSENT].as_slice(), &[false], &[true; UNSENT], &[false]].concat());
         assert!(demand.replies_wait(true));
         demand.served(Nanos::ZERO, (0, 1), false);
         assert!(!demand.replies_wait(true), "no turn may follow");

@@ -1,5 +1,6 @@
 //! How long a client waits beside others that mean no good: the 99th percentile of its response times. Those others are
-//! processes of the lowest priority, so that they take the server's time and not the processor's.
+//! processes of the lowest priority, so that they take the server's time and not the processor's. What they take of the
+//! processor's time all the same shows beside threads that leave the server alone.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,7 +16,8 @@ pub(crate) const KIND: &str = "ESKER_BENCH_HOSTILE";
 
 type Attack = fn(&Path);
 
-const KINDS: [(&str, Attack); 5] = [
+const KINDS: [(&str, Attack); 6] = [
+    ("two busy threads", two_busy_threads),
     ("random bytes", random_bytes),
     ("huge lengths", huge_lengths),
     ("half-open connections", half_open),
@@ -76,6 +78,15 @@ fn opened(socket: &Path) -> Option<UnixStream> {
 fn request(kind: u16, offset: u64, length: u32) -> Vec<u8> {
     let magic = 0x2560_9513u32.to_be_bytes();
     [&magic[..], &[0; 2], &kind.to_be_bytes(), &[0; 8], &offset.to_be_bytes(), &length.to_be_bytes()].concat()
+}
+
+/// Takes processor time, and nothing of the server's.
+fn two_busy_threads(_: &Path) {
+    let busy = || {
+        let mut rng = Rng::new(7);
+        while std::hint::black_box(rng.below(2)) < 2 {}
+    };
+    std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(busy))));
 }
 
 fn random_bytes(socket: &Path) {
