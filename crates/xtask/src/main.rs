@@ -2,6 +2,7 @@
 //! tests of the engines find faults. The exit status is 1 if a rule is broken or a fault survives.
 
 mod allow;
+mod faults;
 mod finding;
 mod manifest;
 mod modules;

@@ -6,50 +6,14 @@ mod workspace_copy;
 use std::io::Write;
 use std::path::Path;
 
-use serde::Deserialize;
-
+use crate::faults::{LIST, Mutant, parse};
 use crate::tidy::Report;
-
-/// The faults.
-const LIST: &str = "crates/xtask/mutants.toml";
-
-/// A fault: in `file`, the text `find`, which occurs once, becomes `replace`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Mutant {
-    name: String,
-    /// The file, from the folder `crates` on.
-    file: String,
-    find: String,
-    replace: String,
-    /// The tests that may find it: parts of their names.
-    tests: Vec<String>,
-    /// The package of these tests, if it is another one than that of the file.
-    tests_of: Option<String>,
-    /// Whether the integration tests of the package may find it, too.
-    #[serde(default)]
-    integration: bool,
-}
-
-impl Mutant {
-    /// The package of the tests that may find it.
-    fn package(&self) -> &str {
-        let own = self.file.split('/').next().unwrap_or(&self.file);
-        self.tests_of.as_deref().unwrap_or(own)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MutantList {
-    mutant: Vec<Mutant>,
-}
 
 /// Reads the faults whose names contain `only`.
 fn read(only: &str) -> Result<Vec<Mutant>, String> {
     let text = std::fs::read_to_string(LIST).map_err(|error| format!("{LIST}: {error}"))?;
-    let MutantList { mutant } = toml::from_str(&text).map_err(|error| format!("{LIST}: {error}"))?;
-    let chosen: Vec<Mutant> = mutant.into_iter().filter(|mutant| mutant.name.contains(only)).collect();
+    let all = parse(&text).map_err(|error| format!("{LIST}: {error}"))?;
+    let chosen: Vec<Mutant> = all.into_iter().filter(|mutant| mutant.name.contains(only)).collect();
     if chosen.is_empty() { Err(format!("{LIST} has no fault with `{only}` in its name")) } else { Ok(chosen) }
 }
 

@@ -6,6 +6,7 @@ mod function_length;
 mod import_circles;
 mod licences;
 mod no_time;
+mod planted_faults;
 mod reference_pages;
 mod unused_dependencies;
 mod width;
@@ -33,4 +34,5 @@ pub(crate) const RULES: &[Rule] = &[
     file_length::RULE,
     reference_pages::RULE,
     licences::RULE,
+    planted_faults::RULE,
 ];
