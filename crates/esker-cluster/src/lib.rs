@@ -53,7 +53,9 @@ pub mod equations {
     };
 }
 
-pub use balance::{BALANCERS, Balancer, BalancerEntry, ClusterView, ServerView, SliceView, WearSum, build_balancer};
+pub use balance::{
+    BALANCERS, Balancer, BalancerEntry, ClusterView, CodeGroups, ServerView, SliceView, WearSum, build_balancer,
+};
 pub use engine::defaults;
 pub use engine::{
     ClusterEngine, ClusterError, ClusterFlash, ClusterPace, ClusterRecord, ClusterServer, ClusterSettings,

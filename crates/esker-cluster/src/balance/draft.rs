@@ -17,8 +17,9 @@ pub(super) struct Draft<'a> {
     pub(super) pages: Vec<f64>,
     room: Vec<u32>,
     budget: u64,
-    /// Slices that the plan moves.
+    /// Slices that the plan moves, and groups of codes of which it moves a slice.
     moved: BTreeSet<SliceId>,
+    moved_codes: BTreeSet<u32>,
     pub(super) plan: Plan,
 }
 
@@ -30,6 +31,7 @@ impl<'a> Draft<'a> {
             room: view.servers.iter().map(|server| if server.takes_more { server.room } else { 0 }).collect(),
             budget: view.budget.0,
             moved: BTreeSet::new(),
+            moved_codes: BTreeSet::new(),
             plan: Plan::default(),
         }
     }
@@ -39,21 +41,25 @@ impl<'a> Draft<'a> {
         copied.0 <= self.budget
     }
 
-    /// Returns whether the replica of a slice on `from` may go to `to`: the plan moves no replica of the slice yet,
-    /// `to` takes more and has room, it is no home of the slice, and it shares a failure domain with no other home.
+    /// Returns whether the replica of a slice on `from` may go to `to`: the plan moves no replica of the slice or of
+    /// its code yet, `to` takes more and has room, it is no home of the slice, and it shares a failure domain with no
+    /// other home of the slice or its code.
     pub(super) fn may_go(&self, slice: SliceId, from: ServerId, to: ServerId) -> bool {
         let domain = self.view.servers[to.index()].domain;
-        let others = self.view.homes(slice).iter().filter(|home| **home != from);
+        let is_apart =
+            |other: &ServerId| *other == from || (*other != to && self.view.servers[other.index()].domain != domain);
         to != from
             && !self.moves(slice)
             && self.view.servers[to.index()].serves
             && self.room[to.index()] > 0
-            && others.clone().all(|other| *other != to && self.view.servers[other.index()].domain != domain)
+            && self.view.homes(slice).iter().all(is_apart)
+            && self.view.codes.homes(slice).iter().all(is_apart)
     }
 
-    /// Returns whether the plan moves a replica of a slice already.
+    /// Returns whether the plan moves a replica of a slice or of its code already.
     pub(super) fn moves(&self, slice: SliceId) -> bool {
-        self.moved.contains(&slice)
+        let group = self.view.codes.group_of(slice);
+        self.moved.contains(&slice) || group.is_some_and(|group| self.moved_codes.contains(&group))
     }
 
     /// Returns whether a server may be the destination of any slice.
@@ -80,6 +86,7 @@ impl<'a> Draft<'a> {
         self.room[to.index()] -= 1;
         self.budget -= copied.0;
         self.moved.insert(slice);
+        self.moved_codes.extend(self.view.codes.group_of(slice));
         self.plan.moves.push(wanted);
     }
 }
@@ -91,8 +98,8 @@ pub(super) fn slices_by_server(
     is_wanted: impl Fn(SliceId, ServerId) -> bool,
 ) -> Vec<Vec<SliceId>> {
     let mut found = vec![Vec::new(); view.servers.len()];
-    for slice in (0..view.slices.len() as u32).map(SliceId) {
-        for home in view.homes(slice) {
+    for (slice, seen) in (0..).map(SliceId).zip(view.slices) {
+        for home in seen.homes() {
             if chosen[home.index()] && is_wanted(slice, *home) {
                 found[home.index()].push(slice);
             }

@@ -8,6 +8,7 @@
 
 use esker_core::registry::{Accepted, Parameter, ParameterSource, Parameters};
 
+use super::averages::Averages;
 use super::draft::{Draft, greatest, slices_by_server};
 use super::ewo::erases_per_page;
 use super::{Balancer, BalancerEntry, ClusterView, WearSum, count, share};
@@ -52,51 +53,36 @@ struct EdmLike {
     moves: usize,
     /// Whether only slices move whose copy pays. Otherwise any does, by what the last epoch wrote.
     has_to_pay: bool,
-    /// Epochs that were seen.
-    epochs: u64,
-    /// Pages that each slice is expected to be written in an epoch.
-    slices: Vec<f32>,
+    /// What slices are expected to be written.
+    averages: Averages,
 }
 
 impl EdmLike {
     fn new(parameters: Parameters<'_>) -> Self {
+        let has_to_pay = parameters.name("round") == "paying";
         Self {
             lambda: parameters.share("lambda").as_f64(),
             horizon: parameters.count("horizon_epochs") as f64,
             is_hottest_first: parameters.name("order") == "hottest",
             moves: parameters.count("moves") as usize,
-            has_to_pay: parameters.name("round") == "paying",
-            epochs: 0,
-            slices: Vec::new(),
+            has_to_pay,
+            averages: Averages::over(if has_to_pay { parameters.count("horizon_epochs") } else { 1 }),
         }
     }
 
     /// Takes the epoch into what is expected. Returns the pages that each server is expected to be written in an epoch:
     /// those of its slices, as copies of the last epoch do not come again.
     fn expect(&mut self, view: &ClusterView<'_>) -> Vec<f64> {
-        self.epochs += 1;
-        self.slices.resize(view.slices.len(), 0.0);
-        if !self.has_to_pay {
-            self.slices.iter_mut().zip(view.slices).for_each(|(expected, slice)| *expected = slice.pages);
-            return view.servers.iter().map(|server| server.flash.pages).collect();
-        }
-        // The first averages are even, later epochs count less and less.
-        let weight = (1.0 / (self.epochs as f64).min(self.horizon.max(1.0))) as f32;
-        let mut pages = vec![0.0; view.servers.len()];
-        for (average, slice) in self.slices.iter_mut().zip(view.slices) {
-            *average += (slice.pages - *average) * weight;
-            let homes = &slice.homes[..usize::from(view.replicas)];
-            homes.iter().for_each(|home| pages[home.index()] += f64::from(*average));
-        }
-        pages
+        let pages = self.averages.take(view);
+        if self.has_to_pay { pages } else { view.servers.iter().map(|server| server.flash.pages).collect() }
     }
 
     /// Returns the slices of each source in the order in which they leave, the first one last.
     fn leaving(&self, view: &ClusterView<'_>, is_source: &[bool]) -> Vec<Vec<SliceId>> {
-        let mut leaving = slices_by_server(view, is_source, |slice, _| !view.slices[slice.index()].in_motion);
+        let mut leaving = slices_by_server(view, is_source, |slice, _| view.may_move(slice));
         for slices in &mut leaving {
             slices.sort_by(|one, two| {
-                let of = |slice: &SliceId| self.slices[slice.index()];
+                let of = |slice: &SliceId| self.averages.of(*slice);
                 let order = of(one).total_cmp(&of(two));
                 if self.is_hottest_first { order } else { order.reverse() }.then(two.cmp(one))
             });
@@ -127,7 +113,7 @@ impl Balancer for EdmLike {
                 break;
             };
             let Some(slice) = leaving[from].pop() else { break };
-            let (pages, source) = (f64::from(self.slices[slice.index()]), ServerId(from as u16));
+            let (pages, source) = (f64::from(self.averages.of(slice)), ServerId(from as u16));
             let ahead = pages * self.horizon.max(1.0);
             if self.has_to_pay && (ahead <= copy || wear[from] - ahead * rates[from] < mean) {
                 continue;

@@ -128,10 +128,10 @@ impl Ewo {
         let is_hot = |slice: SliceId, home: ServerId| {
             let seen = &view.slices[slice.index()];
             let cold = view.objects_per_slice.saturating_sub(seen.hot);
-            let others = view.homes(slice).iter().filter(|other| **other != home);
+            let others = seen.homes().iter().filter(|other| **other != home);
             f64::from(seen.hot) / f64::from(cold) > self.epsilon
                 && f64::from(seen.popularity) > limit
-                && !seen.in_motion
+                && view.may_move(slice)
                 && others.clone().all(|other| wear[other.index()] <= wear[home.index()])
         };
         let mut hot = slices_by_server(view, is_source, is_hot);

@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 
 use esker_core::registry::{Parameter, ParameterSource, Parameters};
 
+use super::averages::Averages;
 use super::draft::{Draft, slices_by_server};
 use super::takers::{Taker, Takers};
 use super::{Balancer, BalancerEntry, ClusterView, count, share};
@@ -36,12 +37,9 @@ const PARAMETERS: &[Parameter] = &[
 struct Life {
     tolerance: f64,
     gain: f64,
-    memory: f64,
     warm_up: u64,
     payback: f64,
-    epochs: u64,
-    /// The average of pages that are written to each slice in an epoch.
-    slices: Vec<f32>,
+    averages: Averages,
 }
 
 /// What a round goes on with.
@@ -87,27 +85,10 @@ impl Life {
         Self {
             tolerance: parameters.share("tolerance").as_f64(),
             gain: parameters.share("gain").as_f64(),
-            memory: parameters.count("memory_epochs").max(1) as f64,
             warm_up: parameters.count("warm_up_epochs"),
             payback: parameters.count("payback_epochs") as f64,
-            epochs: 0,
-            slices: Vec::new(),
+            averages: Averages::over(parameters.count("memory_epochs")),
         }
-    }
-
-    /// Takes the epoch into the averages, of which the first are even. Returns the pages an epoch of each server by
-    /// them.
-    fn remember(&mut self, view: &ClusterView<'_>) -> Vec<f64> {
-        self.epochs += 1;
-        self.slices.resize(view.slices.len(), 0.0);
-        let weight = (1.0 / (self.epochs as f64).min(self.memory)) as f32;
-        let mut pages = vec![0.0; view.servers.len()];
-        for (average, slice) in self.slices.iter_mut().zip(view.slices) {
-            *average += (slice.pages - *average) * weight;
-            let homes = &slice.homes[..usize::from(view.replicas)];
-            homes.iter().for_each(|home| pages[home.index()] += f64::from(*average));
-        }
-        pages
     }
 
     /// Begins a round; `None` if no server lives too short, or nothing is to be gained.
@@ -130,9 +111,8 @@ impl Life {
             return None;
         }
         let least = view.slice_pages() / self.payback.max(f64::MIN_POSITIVE);
-        let is_worth_it = |slice: SliceId, _: ServerId| {
-            !view.slices[slice.index()].in_motion && f64::from(self.slices[slice.index()]) >= least
-        };
+        let is_worth_it =
+            |slice: SliceId, _: ServerId| view.may_move(slice) && f64::from(self.averages.of(slice)) >= least;
         round.slices = slices_by_server(view, &is_short, is_worth_it);
         (0..round.pages.len()).for_each(|at| round.note_source(at));
         round.takers = Takers::new((0..round.pages.len()).map(|at| round.taker(at)).collect());
@@ -160,14 +140,14 @@ impl Life {
     /// Sorts the slices of a server when its turn comes.
     fn sort(&self, round: &mut Round<'_>, from: usize) {
         if !std::mem::replace(&mut round.is_sorted[from], true) {
-            let of = |slice: &SliceId| self.slices[slice.index()];
+            let of = |slice: &SliceId| self.averages.of(*slice);
             round.slices[from].sort_unstable_by(|one, two| of(one).total_cmp(&of(two)).then(two.cmp(one)));
         }
     }
 
     fn add_move(&self, round: &mut Round<'_>, from: usize, at: usize, to: usize) {
         let slice = round.slices[from].remove(at);
-        let (pages, copied) = (f64::from(self.slices[slice.index()]), round.view.slice_bytes());
+        let (pages, copied) = (f64::from(self.averages.of(slice)), round.view.slice_bytes());
         round.pages[from] -= pages;
         round.pages[to] += pages;
         let wanted = SliceMove { slice, from: ServerId(from as u16), to: ServerId(to as u16), copied };
@@ -184,7 +164,7 @@ impl Life {
         if !round.draft.affords(round.view.slice_bytes()) {
             return None;
         }
-        let pages = |slice: &SliceId| f64::from(self.slices[slice.index()]);
+        let pages = |slice: &SliceId| f64::from(self.averages.of(*slice));
         // Whoever cannot take a slice cannot take a hotter one.
         let able = round.slices[from].partition_point(|slice| round.takers.any(pages(slice), cap));
         (0..able).rev().find_map(|at| {
@@ -239,8 +219,8 @@ impl Round<'_> {
 
 impl Balancer for Life {
     fn plan(&mut self, view: &ClusterView<'_>, _: &dyn WearModel) -> Plan {
-        let pages = self.remember(view);
-        if self.epochs <= self.warm_up {
+        let pages = self.averages.take(view);
+        if self.averages.epochs() <= self.warm_up {
             return Plan::default();
         }
         let Some(mut round) = self.begin(view, pages) else { return Plan::default() };

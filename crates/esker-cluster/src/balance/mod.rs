@@ -6,6 +6,8 @@
 //! walk the registry then hold it to what every plan has to keep: room, failure domains, loads, the budget, and each
 //! slice moved once.
 
+mod averages;
+mod codes;
 mod draft;
 mod edm_like;
 pub(crate) mod equations;
@@ -25,6 +27,7 @@ use esker_core::registry::{self, Accepted, Choice, Entry, Fallback, Parameter, P
 use crate::plan::Plan;
 use crate::wear::{SettingsError, WearModel};
 
+pub use codes::CodeGroups;
 pub use view::{ClusterView, ServerView, SliceView, WearSum};
 
 /// All balancers, in the order in which lists show them.
@@ -38,8 +41,9 @@ pub type BalancerEntry = Entry<fn(Parameters<'_>) -> Box<dyn Balancer>>;
 pub trait Balancer: Debug + Send {
     /// Returns what should move. `model` tells what writes cost.
     ///
-    /// A plan moves each slice at most once, to a server that takes more, has room, and shares no failure domain with
-    /// another home of the slice, and expects to copy no more than the budget.
+    /// A plan moves each slice at most once, and of the slices that share an erasure code at most one, to a server that
+    /// takes more, has room, and shares no failure domain with another home of the slice or of its code. It expects to
+    /// copy no more than the budget.
     fn plan(&mut self, view: &ClusterView<'_>, model: &dyn WearModel) -> Plan;
 
     /// `gamma_c`: objects above this multiple of the mean popularity count as hot in views.

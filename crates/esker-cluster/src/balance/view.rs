@@ -2,6 +2,7 @@
 
 use esker_core::Bytes;
 
+use super::codes::CodeGroups;
 use crate::id::{FailureDomain, ServerId, SliceId};
 use crate::shape::REPLICAS_MAX;
 use crate::wear::FlashLoad;
@@ -13,8 +14,8 @@ pub struct ClusterView<'a> {
     pub servers: &'a [ServerView],
     /// All slices by number.
     pub slices: &'a [SliceView],
-    /// Replicas of each slice.
-    pub replicas: u8,
+    /// Which slices are kept as erasure codes.
+    pub codes: &'a CodeGroups,
     /// Objects of each slice.
     pub objects_per_slice: u32,
     /// Size of an object.
@@ -52,7 +53,7 @@ pub struct ServerView {
 /// A slice at the end of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceView {
-    /// The servers of its replicas. Only as many count as slices have replicas.
+    /// The servers of its replicas. Only as many count as it has replicas.
     pub homes: [ServerId; REPLICAS_MAX as usize],
     /// `P_s`, equation 4.8.
     pub popularity: f32,
@@ -60,14 +61,28 @@ pub struct SliceView {
     pub pages: f32,
     /// Objects that count as hot by [`super::Balancer::hot_threshold`]. The others are cold.
     pub hot: u32,
+    /// Replicas that it has.
+    pub replicas: u8,
     /// True if a replica is in motion, so that none may be moved.
     pub in_motion: bool,
+}
+
+impl SliceView {
+    /// The servers that hold replicas of it.
+    pub fn homes(&self) -> &[ServerId] {
+        &self.homes[..usize::from(self.replicas)]
+    }
 }
 
 impl ClusterView<'_> {
     /// The servers that hold replicas of a slice.
     pub fn homes(&self, slice: SliceId) -> &[ServerId] {
-        &self.slices[slice.index()].homes[..usize::from(self.replicas)]
+        self.slices[slice.index()].homes()
+    }
+
+    /// Returns whether a replica of a slice may be moved: none is in motion, and the parity of its code is written.
+    pub fn may_move(&self, slice: SliceId) -> bool {
+        !self.slices[slice.index()].in_motion && self.codes.is_written(slice)
     }
 
     /// The size of a slice in pages.

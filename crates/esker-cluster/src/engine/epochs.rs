@@ -6,7 +6,7 @@ use esker_results::ClusterEpoch;
 use esker_tier::{DeviceIndex, Effect};
 
 use super::{ClusterEngine, ClusterError, ClusterSettings};
-use crate::balance::{Balancer, ClusterView, ServerView, SliceView, WearSum, build_balancer};
+use crate::balance::{Balancer, ClusterView, CodeGroups, ServerView, SliceView, WearSum, build_balancer};
 use crate::id::{ObjectId, ServerId, SliceId, SliceReplica};
 use crate::map::ReplicaPlace;
 use crate::popularity::Popularity;
@@ -285,7 +285,7 @@ impl ClusterEngine {
         let view = ClusterView {
             servers: &servers,
             slices: &slices,
-            replicas: shape.replicas,
+            codes: &CodeGroups::default(),
             objects_per_slice: shape.objects_per_slice,
             object: shape.object,
             page: self.settings.flash.page,
@@ -336,7 +336,8 @@ impl ClusterEngine {
                 in_motion |= moves;
             }
             let pages = self.epochs.slice_pages[slice as usize];
-            SliceView { homes, popularity: popularity.popularity, pages, hot: popularity.hot, in_motion }
+            let (popularity, hot) = (popularity.popularity, popularity.hot);
+            SliceView { homes, popularity, pages, hot, replicas: map.shape().replicas, in_motion }
         };
         (0..).zip(popular).map(view).collect()
     }

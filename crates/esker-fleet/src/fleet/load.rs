@@ -192,6 +192,7 @@ mod tests {
             popularity: 0.0,
             pages: 0.0,
             hot: 0,
+            replicas: 2,
             in_motion: false,
         };
         let mut slices = vec![view; weights.len()];

@@ -67,8 +67,8 @@ pub struct Simulation<'a> {
     pub(super) drives: Vec<Drive>,
     clock: Clock,
     failures: RandomFailures,
-    grant: CopyGrant,
-    copied: CopiedBytes,
+    pub(super) grant: CopyGrant,
+    pub(super) copied: CopiedBytes,
     budget: PlanBudget,
     pub(super) measures: Measures,
     /// What the balancer is told; kept for the next epoch.
@@ -242,12 +242,14 @@ impl<'a> Simulation<'a> {
     fn plan(&mut self) {
         let (shape, threshold) = (*self.place.shape(), self.balancer.hot_threshold());
         self.load.show(self.place.slices_and_weights(), shape.objects_per_slice, threshold);
+        self.place.show_parity();
         self.fill_views();
+        let codes = self.place.code_groups();
         let budget = self.budget.end_epoch();
         let view = ClusterView {
             servers: &self.views,
             slices: self.place.slices(),
-            replicas: shape.replicas,
+            codes: &codes,
             objects_per_slice: shape.objects_per_slice,
             object: shape.object,
             page: PAGE,

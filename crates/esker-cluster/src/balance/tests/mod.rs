@@ -1,6 +1,7 @@
 //! Balancers on views that are made up.
 
 mod algorithm_1;
+mod averages;
 mod fleet;
 mod life;
 mod plans;
@@ -8,7 +9,7 @@ mod plans;
 use esker_core::Bytes;
 use esker_core::registry::{Choice, ParameterValue};
 
-use super::{Balancer, ClusterView, ServerView, SliceView, build_balancer};
+use super::{Balancer, ClusterView, CodeGroups, ServerView, SliceView, build_balancer};
 use crate::id::{FailureDomain, ServerId};
 use crate::plan::Plan;
 use crate::wear::{FlashLoad, WearModel, build_wear_model};
@@ -19,7 +20,7 @@ use crate::wear::{FlashLoad, WearModel, build_wear_model};
 struct Cluster {
     servers: Vec<ServerView>,
     slices: Vec<SliceView>,
-    replicas: u8,
+    codes: CodeGroups,
     budget: Bytes,
 }
 
@@ -43,25 +44,26 @@ fn server(domain: usize, erases: f64) -> ServerView {
 
 /// A slice of which each page counts as one request, and all objects are hot.
 fn slice(homes: [u16; 3], pages: f32) -> SliceView {
-    SliceView { homes: homes.map(ServerId), popularity: pages, pages, hot: OBJECTS, in_motion: false }
+    SliceView { homes: homes.map(ServerId), popularity: pages, pages, hot: OBJECTS, replicas: 3, in_motion: false }
 }
 
 impl Cluster {
-    /// Adds up what slices write to servers.
-    fn new(mut servers: Vec<ServerView>, slices: Vec<SliceView>, replicas: u8) -> Self {
-        for slice in &slices {
-            for home in &slice.homes[..usize::from(replicas)] {
+    /// Adds up what slices of this many replicas write to servers.
+    fn new(mut servers: Vec<ServerView>, mut slices: Vec<SliceView>, replicas: u8) -> Self {
+        for slice in &mut slices {
+            slice.replicas = replicas;
+            for home in slice.homes() {
                 servers[home.index()].flash.pages += f64::from(slice.pages);
             }
         }
-        Self { servers, slices, replicas, budget: Bytes(u64::MAX) }
+        Self { servers, slices, codes: CodeGroups::default(), budget: Bytes(u64::MAX) }
     }
 
     fn view(&self) -> ClusterView<'_> {
         ClusterView {
             servers: &self.servers,
             slices: &self.slices,
-            replicas: self.replicas,
+            codes: &self.codes,
             objects_per_slice: OBJECTS,
             object: PAGE,
             page: PAGE,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use esker_cluster::{
-    ClusterView, FailureDomain, FlashLoad, REPLICAS_MAX, ServerId, ServerView, SliceView, build_balancer,
+    ClusterView, CodeGroups, FailureDomain, FlashLoad, REPLICAS_MAX, ServerId, ServerView, SliceView, build_balancer,
     build_wear_model,
 };
 use esker_core::Bytes;
@@ -35,14 +35,14 @@ pub(super) fn plan_pool(state: &ClusterState, pool: u64, budget: Bytes, horizon_
             places[..some.len()].copy_from_slice(some);
             let pages = (pg.shard_bytes_per_day / PAGE) as f32;
             let in_motion = pg.id.pool != pool || !pg.may_move;
-            slices.push(SliceView { homes: places, popularity: 0.0, pages, hot: 0, in_motion });
+            slices.push(SliceView { homes: places, popularity: 0.0, pages, hot: 0, replicas: REPLICAS_MAX, in_motion });
             pgs.push(at);
         }
     }
     let view = ClusterView {
         servers: &servers,
         slices: &slices,
-        replicas: REPLICAS_MAX,
+        codes: &CodeGroups::default(),
         objects_per_slice: 1,
         object: Bytes(largest),
         page: Bytes(PAGE as u64),

@@ -32,7 +32,7 @@ impl Placement {
                 domains.extend(ends.into_iter().map(|end| self.domain(end)));
             }
             let is_moving = self.replicas_of(slice).any(|replica| self.motions.contains_key(&self.key(replica)));
-            assert_eq!(self.slices[slice.index()].in_motion, is_moving || self.is_coded(slice));
+            assert_eq!(self.slices[slice.index()].in_motion, is_moving);
             self.check_code(slice);
         }
         for (at, server) in self.servers.iter().enumerate() {

@@ -57,6 +57,10 @@ pub(super) struct Placement {
     coding: Option<Coding>,
 }
 
+/// What is known of a slice that has neither servers nor writes.
+const NEW_SLICE: SliceView =
+    SliceView { homes: [ServerId(0); 3], popularity: 0.0, pages: 0.0, hot: 0, replicas: 0, in_motion: false };
+
 /// What failures have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
@@ -141,7 +145,7 @@ impl Placement {
 
     fn place_slices(&mut self) -> Result<(), ShapeError> {
         for slice in 0..self.shape.slices {
-            let mut view = SliceView { homes: [ServerId(0); 3], popularity: 0.0, pages: 0.0, hot: 0, in_motion: false };
+            let mut view = SliceView { replicas: self.shape.replicas, ..NEW_SLICE };
             let partition = self.shape.partition_of(SliceId(slice));
             for replica in 0..self.shape.replicas {
                 let home = self.partitions[self.partition_index(partition, replica)];
@@ -204,9 +208,9 @@ impl Placement {
         &self.servers
     }
 
-    /// The slices of hosts.
+    /// The slices of hosts, and behind them the parity of codes.
     pub(super) fn slices(&self) -> &[SliceView] {
-        &self.slices[..self.shape.slices as usize]
+        &self.slices
     }
 
     /// Slices with the pages that hosts write to each in an epoch of the first day.
@@ -264,6 +268,16 @@ impl Placement {
     fn replica_of(&self, key: u32) -> SliceReplica {
         let replicas = u32::from(self.shape.replicas);
         SliceReplica { slice: SliceId(key / replicas), replica: (key % replicas) as u8 }
+    }
+
+    /// Replicas of a slice.
+    fn replicas(&self, slice: SliceId) -> u8 {
+        self.slices[slice.index()].replicas
+    }
+
+    /// All slices, those of parity behind those of hosts.
+    fn all_slices(&self) -> impl Iterator<Item = SliceId> + use<> {
+        (0..self.slices.len() as u32).map(SliceId)
     }
 
     fn replicas_of(&self, slice: SliceId) -> impl Iterator<Item = SliceReplica> + use<> {

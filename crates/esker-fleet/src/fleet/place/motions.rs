@@ -195,7 +195,7 @@ impl Placement {
         self.motions.remove(&key);
         let mut others = self.replicas_of(replica.slice);
         let is_moving = others.any(|other| self.motions.contains_key(&self.key(other)));
-        self.slices[replica.slice.index()].in_motion = is_moving || self.is_coded(replica.slice);
+        self.slices[replica.slice.index()].in_motion = is_moving;
         if let Some(source) = source {
             self.servers[source.index()].used -= 1;
             self.may_be_placed = true;

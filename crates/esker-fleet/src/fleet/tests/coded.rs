@@ -1,10 +1,11 @@
 //! Cold slices as an erasure code.
 
-use esker_core::Bytes;
+use esker_cluster::{Plan, ServerId, SliceMove};
+use esker_core::{ByteRate, Bytes};
 use esker_results::fleet::FleetRun;
 
-use super::super::copies::Cause;
-use super::{Simulation, named, read, run};
+use super::super::copies::{Cause, CopyGrant};
+use super::{CopySettings, Simulation, named, read, run};
 
 /// Forty servers with room for 60 slices of 100 objects of 1 MiB, on which 1,200 replicas lie. The first tenth of the
 /// slices gets most of what is written.
@@ -65,18 +66,25 @@ fn codes_agree_with_places_at_every_step() {
         [replacement]\nafter = \"3d\"\n[run]\nduration = \"300d\"\n\
         [[event]]\nat = \"20d\"\nevery = \"50d\"\nkind = \"join\"\ngroup = \"a\"\ncount = 2\n\
         [[event]]\nat = \"30d\"\nevery = \"45d\"\nkind = \"drain\"\ngroup = \"a\"\n";
-    let settings = read(&forty(CODE, more));
+    let settings = read(&forty(CODE, more).replace("count = 40", "count = 40\nservers_per_domain = 2"));
     for (seed, name) in [(1, "none"), (2, "life"), (3, "ewo"), (4, "edm-like")] {
         let mut simulation = Simulation::new(&settings, seed, &named(name)).unwrap();
-        let mut left = 0;
+        let (mut left, mut moved) = (0, 0);
         for _ in 0..300 {
+            let before = simulation.measures.counts;
             simulation.step().unwrap();
             simulation.place.check();
             left += simulation.place.moving(Cause::Code);
+            moved += simulation.place.moving_pieces();
+            let counts = simulation.measures.counts;
+            // Off-loading that copies nothing is planned without a budget, too, and refused while copies are under way.
+            let is_no_round = counts.moves == before.moves && !simulation.place.is_settled();
+            assert!(counts.moves_refused == before.moves_refused || is_no_round, "{name} knows where pieces may go");
         }
         let (coded, joined, copied) = simulation.place.coded();
         assert!(coded > 100 && joined > 300 && copied > 50 && left > 50, "{name}: {coded}, {joined}, {copied}, {left}");
         assert!(simulation.place.lost.replicas > 200, "{name}: {:?}", simulation.place.lost);
+        assert!(moved > 20 || name == "none", "{name} moves {moved} pieces of codes");
     }
 }
 
@@ -126,8 +134,7 @@ fn parity_is_written_anew_when_a_slice_has_left() {
     (0..10).for_each(|_| simulation.step().unwrap());
     let (coded, joined, _) = simulation.place.coded();
     let before = simulation.measures.writes.code_bytes;
-    // Balancers leave slices of a code alone, as if they moved.
-    let slice = simulation.place.slices().iter().position(|slice| slice.in_motion).unwrap();
+    let slice = simulation.place.slices().iter().position(|slice| slice.replicas == 1).unwrap();
     // Hosts write every object in a day, so that nothing is left to copy to its new replicas. The mean stays the same.
     simulation.place.change_weights(|weights| {
         let hottest = (0..weights.len()).max_by(|one, two| weights[*one].total_cmp(&weights[*two])).unwrap();
@@ -140,7 +147,71 @@ fn parity_is_written_anew_when_a_slice_has_left() {
     }
     assert_eq!(simulation.place.coded(), (coded - 1, joined, 1));
     assert_eq!(simulation.measures.writes.code_bytes - before, 2 * 100 * MIB);
-    assert!(!simulation.place.slices()[slice].in_motion);
+    assert_eq!(simulation.place.slices()[slice].replicas, 3);
+}
+
+/// A slice of a code and a server's parity are moved like any replica: what they hold is written once, where they go,
+/// as fast as the rate allows.
+#[test]
+fn a_piece_of_a_code_is_written_once_where_it_goes() {
+    let settings = read(&forty(CODE, "[run]\nduration = \"60d\"\n"));
+    for (place, days) in [(0, 1), (3, 2), (4, 1), (5, 4)] {
+        let mut simulation = Simulation::new(&settings, 2, &named("none")).unwrap();
+        (0..10).for_each(|_| simulation.step().unwrap());
+        let (slices, homes) = (simulation.place.slices_of_code(5), simulation.place.servers_of_code(5));
+        let (slice, from) = (slices[place.min(4)], homes[place]);
+        let to = (0..40).map(ServerId).find(|server| !homes.contains(server)).unwrap();
+        let (before, used) = (simulation.measures.writes, simulation.place.servers()[from.index()].used);
+        // Hosts write nothing to the group, so that all of it has to be copied.
+        simulation.place.change_weights(|weights| slices[..4].iter().for_each(|slice| weights[slice.index()] = 0.0));
+        let (copied, a_day) = (Bytes::mib(100), 100 * MIB / days);
+        let rate = Some(ByteRate(a_day.div_ceil(86_400)));
+        let copies = CopySettings { server_rate: rate, ..settings.copies };
+        simulation.grant = CopyGrant::new(&copies, settings.run.epoch, settings.data.object);
+        let plan = |to| Plan { moves: vec![SliceMove { slice, from, to, copied }], copy_at_once: true };
+        let refused = simulation.place.begin_plan(&plan(homes[(place + 1) % 6]));
+        assert_eq!((refused, simulation.place.begin_plan(&plan(to))), ((0, 1), (1, 0)));
+        for day in 1..=days {
+            assert_eq!(simulation.place.moving(Cause::Balance), 1);
+            simulation.place.check();
+            simulation.step().unwrap();
+            let now = simulation.measures.writes;
+            assert_eq!(now.balancing_bytes - before.balancing_bytes, a_day * day);
+            assert_eq!((now.code_bytes, now.merged_bytes), (before.code_bytes, before.merged_bytes));
+            let written = (0..40).map(|server| if server == to.index() { a_day } else { 0 });
+            assert_eq!(simulation.copied.to, written.collect::<Vec<u64>>());
+        }
+        simulation.place.check();
+        let mut moved = homes.clone();
+        moved[place] = to;
+        assert_eq!(simulation.place.servers_of_code(5), moved);
+        assert_eq!(simulation.place.servers()[from.index()].used, used - 1);
+    }
+}
+
+/// What balancers are shown adds up to what hosts write to each server, also where it is parity.
+#[test]
+fn balancers_see_what_is_written_to_each_server() {
+    let more = "turnover = { every = \"9d\", share = \"40%\" }\n[run]\nduration = \"60d\"\n";
+    let settings = read(&forty(CODE, more));
+    let mut simulation = Simulation::new(&settings, 2, &named("life")).unwrap();
+    for day in 0..60 {
+        simulation.step().unwrap();
+        simulation.place.show_parity();
+        let mut pages = vec![0.0; 40];
+        for slice in simulation.place.slices() {
+            slice.homes().iter().for_each(|home| pages[home.index()] += f64::from(slice.pages));
+        }
+        for (server, shown) in pages.iter().enumerate() {
+            let load = simulation.place.load(server);
+            assert!(
+                (shown - load).abs() <= 1e-4 * load.max(1.0),
+                "day {day}: {shown} of {load} pages of server {server}"
+            );
+        }
+    }
+    let coded = simulation.place.slices().iter().filter(|slice| slice.replicas == 1).count() as u64;
+    assert!(coded > 100 && coded == simulation.place.coded().0, "{coded}");
 }
 
 /// Parity waits for all other copies, and copies of slices that leave count among the rate.

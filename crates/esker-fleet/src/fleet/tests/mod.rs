@@ -12,7 +12,7 @@ use esker_core::Bytes;
 use esker_core::registry::Choice;
 use esker_results::fleet::FleetRun;
 
-use super::{FleetSettings, Simulation};
+use super::{CopySettings, FleetSettings, Simulation};
 
 /// The balancer of this name with its defaults.
 fn named(kind: &str) -> Choice {

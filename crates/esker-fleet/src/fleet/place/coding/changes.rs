@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use esker_cluster::{FailureDomain, ServerId, ServerState, SliceId, SliceReplica, SliceView};
+use esker_cluster::{FailureDomain, ServerState, SliceId, SliceReplica};
 
 use super::{CodeGroup, CodeState, Placement};
 use crate::fleet::copies::Cause;
+use crate::fleet::place::NEW_SLICE;
 
 /// Groups with room that are tried for a slice before it begins a new one.
 const TRIED: usize = 16;
@@ -73,8 +74,7 @@ impl Placement {
                 self.servers[home.index()].used -= 1;
                 self.take_load(replica);
             }
-            let SliceView { homes, in_motion, .. } = &mut self.slices[slice.index()];
-            (*homes, *in_motion) = ([homes[0]; 3], true);
+            self.slices[slice.index()].replicas = 1;
             self.coding_mut().states[slice.index()] = CodeState::Coded { group };
             self.coding_mut().group_mut(group).members.push(slice);
         }
@@ -119,9 +119,13 @@ impl Placement {
             CodeState::Joining { group } => self.leave(group, &[slice]),
             CodeState::Coded { group } => {
                 self.coding_mut().states[slice.index()] = CodeState::Leaving { group };
+                let replicas = self.shape.replicas;
+                let view = &mut self.slices[slice.index()];
+                (view.homes, view.replicas) = ([view.homes[0]; 3], replicas);
                 let copies: Vec<SliceReplica> = self.replicas_of(slice).skip(1).collect();
                 if self.destination(copies[0]).is_none() {
                     self.coding_mut().states[slice.index()] = CodeState::Coded { group };
+                    self.slices[slice.index()].replicas = 1;
                     return;
                 }
                 for copy in copies {
@@ -212,8 +216,7 @@ impl Placement {
         let group = free.unwrap_or(coding.groups.len() as u32);
         if free.is_none() {
             coding.groups.push(CodeGroup::default());
-            let homes = [ServerId(0); 3];
-            self.slices.push(SliceView { homes, popularity: 0.0, pages: 0.0, hot: 0, in_motion: false });
+            self.slices.push(NEW_SLICE);
             self.weights.push(0.0);
         }
         slices.into_iter().for_each(|slice| self.join_group(slice, group));
@@ -226,6 +229,7 @@ impl Placement {
             };
             self.servers[to.index()].used += 1;
             self.slices[slice.index()].homes[usize::from(replica)] = to;
+            self.slices[slice.index()].replicas += 1;
             self.add_load(piece);
             let objects = self.shape.objects_per_slice;
             let this = self.coding_mut().group_mut(group);
@@ -245,7 +249,7 @@ impl Placement {
             self.take_load(piece);
             self.motions.remove(&self.key(piece));
         }
-        self.slices[slice.index()].in_motion = false;
+        self.slices[slice.index()] = NEW_SLICE;
         *self.coding_mut().group_mut(group) = CodeGroup::default();
         self.coding_mut().free.push(group);
         self.may_be_placed = true;

@@ -6,6 +6,7 @@
 
 mod changes;
 mod losses;
+mod shown;
 
 use std::collections::BTreeSet;
 
@@ -121,19 +122,6 @@ impl Coding {
         &mut self.groups[group as usize]
     }
 
-    /// Replicas of a slice of hosts or of parity.
-    fn replicas(&self, slice: SliceId, shape: &ClusterShape) -> u8 {
-        match self.as_parity(slice) {
-            Some(group) => self.group(group).parity,
-            None if self.is_coded(slice) => 1,
-            None => shape.replicas,
-        }
-    }
-
-    fn is_coded(&self, slice: SliceId) -> bool {
-        matches!(self.states.get(slice.index()), Some(CodeState::Coded { .. }))
-    }
-
     /// The group in which a replica is a piece of the code, or will be.
     fn group_of(&self, replica: SliceReplica) -> Option<u32> {
         match self.as_parity(replica.slice) {
@@ -156,21 +144,6 @@ impl Placement {
     pub(in crate::fleet) fn with_erasure_code(mut self, settings: Option<ErasureCodeSettings>, epoch: Nanos) -> Self {
         self.coding = settings.map(|settings| Coding::new(settings, &self.shape, epoch));
         self
-    }
-
-    /// Replicas of a slice.
-    pub(super) fn replicas(&self, slice: SliceId) -> u8 {
-        self.coding.as_ref().map_or(self.shape.replicas, |coding| coding.replicas(slice, &self.shape))
-    }
-
-    /// All slices, those of parity behind those of hosts.
-    pub(super) fn all_slices(&self) -> impl Iterator<Item = SliceId> + use<> {
-        (0..self.slices.len() as u32).map(SliceId)
-    }
-
-    /// Whether a slice is one of a code, which balancers leave where it is.
-    pub(super) fn is_coded(&self, slice: SliceId) -> bool {
-        self.coding.as_ref().is_some_and(|coding| coding.is_coded(slice))
     }
 
     /// Pages that are written to a slice, if this many are to each slice of hosts: parity is written with each member.
@@ -236,6 +209,21 @@ impl Placement {
 
 #[cfg(test)]
 impl Placement {
+    /// Pieces of codes that a balancer moves.
+    pub(in crate::fleet) fn moving_pieces(&self) -> usize {
+        let is_piece = |replica: SliceReplica| match self.coding().states.get(replica.slice.index()) {
+            Some(state) => matches!(state, CodeState::Coded { .. }),
+            None => true,
+        };
+        let moving = self.motions.iter().filter(|(_, motion)| motion.cause == Cause::Balance);
+        moving.filter(|(key, _)| is_piece(self.replica_of(**key))).count()
+    }
+
+    /// The slices of a group, and its parity behind them.
+    pub(in crate::fleet) fn slices_of_code(&self, group: u32) -> Vec<SliceId> {
+        self.coding().group(group).all().chain([self.coding().parity_of(group)]).collect()
+    }
+
     /// The servers of the pieces of a group: of its slices, and then of its parity.
     pub(in crate::fleet) fn servers_of_code(&self, group: u32) -> Vec<ServerId> {
         self.coding().pieces(group).map(|piece| self.home(piece)).collect()
@@ -249,7 +237,10 @@ impl Placement {
             let is_joining = matches!(coding.states[slice.index()], CodeState::Joining { .. });
             assert_eq!((this.joining.contains(&slice), this.members.contains(&slice)), (is_joining, !is_joining));
         }
-        let Some(group) = coding.as_parity(slice) else { return };
+        let Some(group) = coding.as_parity(slice) else {
+            let is_coded = matches!(coding.states[slice.index()], CodeState::Coded { .. });
+            return assert_eq!(self.replicas(slice), if is_coded { 1 } else { self.shape.replicas });
+        };
         let this = coding.group(group);
         assert_eq!(this.parity > 0, this.all().next().is_some(), "{slice} is parity of something");
         assert!(this.all().count() <= usize::from(coding.settings.data));
@@ -260,6 +251,7 @@ impl Placement {
             assert!(own.iter().all(|domain| !domains.contains(domain)), "two pieces of {slice} share a failure domain");
             domains.extend(own);
         }
+        assert_eq!(self.replicas(slice), this.parity, "{slice} has a replica on each server with parity");
         let weight: f32 = this.members.iter().map(|member| self.weights[member.index()]).sum();
         assert_eq!(self.weights[slice.index()], weight);
     }
