@@ -122,13 +122,6 @@ impl ClassOfData {
     pub fn bytes(&self, record: Bytes) -> Bytes {
         Bytes(self.records * record.0)
     }
-
-    /// Bytes written in a day of this workload; `time` is that of the workload.
-    pub fn written_per_day(&self, time: Nanos) -> Bytes {
-        const DAY: f64 = 86_400.0;
-        // A trace of one moment is taken for one of a second.
-        Bytes((self.total.written_bytes as f64 * DAY / time.as_secs_f64().max(1.0)) as u64)
-    }
 }
 
 impl DataClasses {

@@ -161,7 +161,6 @@ fn demands_are_those_of_the_seconds() {
         demand([&hot.seconds[..]], 0.95),
         Demand { requests: 2, bytes: 12288, read_bytes: 4096, written_bytes: 8192 }
     );
-    assert_eq!(cold.written_per_day(found.time), Bytes((4096.0 * 86_400.0 / 7.0) as u64));
     assert_eq!(found.class_of(VolumeIndex(0), 9 << 20), None);
 }
 

@@ -5,8 +5,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use esker_core::Bytes;
-
 use super::alignment::Alignment;
 use super::poller::Poller;
 use super::ring::{Ring, RingFile};
@@ -63,12 +61,6 @@ impl DeviceIo {
     /// `threads (io_uring: Operation not permitted)`.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Bytes of memory that the kernel keeps pinned, so that direct I/O takes less time: up to 64 MiB, as far as the
-    /// limit of locked memory allows (`ulimit -l`).
-    pub fn pinned_memory(&self) -> Bytes {
-        Bytes(self.ring().map_or(0, Ring::pinned_bytes) as u64)
     }
 
     /// A signal with which other threads end a wait.

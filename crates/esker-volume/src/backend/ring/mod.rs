@@ -118,11 +118,6 @@ impl Ring {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of memory that the kernel keeps pinned for direct I/O.
-    pub(crate) fn pinned_bytes(&self) -> usize {
-        self.state().pinned.bytes()
-    }
-
     /// Has waits end when `file` can be read. Returns the number of the watch.
     pub(super) fn watch(&self, file: WatchedFile) -> u32 {
         self.state().watches.watch(file)

@@ -26,7 +26,8 @@ impl PinnedMemory {
     }
 
     /// Bytes that are pinned.
-    pub(super) fn bytes(&self) -> usize {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         BYTES - self.left
     }
 
