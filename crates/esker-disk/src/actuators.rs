@@ -6,6 +6,7 @@ use esker_core::{
 use esker_results::{Report, Reporting};
 
 use crate::disk::{Disk, report_of};
+use crate::geometry::check_surfaces;
 use crate::split::{SplitRequests, sectors_of};
 use crate::{DiskError, DiskSettings, Mechanics};
 
@@ -35,6 +36,8 @@ impl MultiActuatorDisk {
     /// # Errors
     /// The first setting that the model cannot represent, with the accepted values.
     pub fn new(name: &str, settings: &DiskSettings) -> Result<Self, DiskError> {
+        // Also those that are shared out: each arm may have few enough of too many.
+        check_surfaces(settings.surfaces)?;
         let count = settings.actuators;
         if count == 0 || count > settings.surfaces || !settings.surfaces.is_multiple_of(count) {
             let expected = "1, or a number by which the surfaces can be shared out evenly";

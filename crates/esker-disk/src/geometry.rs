@@ -60,6 +60,14 @@ struct Zone {
 
 const CYLINDERS_MAX: u32 = 1 << 22;
 const SURFACES_MAX: u32 = 64;
+
+/// Checks the number of surfaces of a disk.
+pub(crate) fn check_surfaces(surfaces: u32) -> Result<(), DiskError> {
+    if (1..=SURFACES_MAX).contains(&surfaces) {
+        return Ok(());
+    }
+    Err(DiskError::OutOfRange { key: "surfaces", expected: "1 to 64", found: surfaces.to_string() })
+}
 const SECTORS_PER_TRACK_MAX: u32 = 1 << 20;
 
 impl Geometry {
@@ -77,7 +85,7 @@ impl Geometry {
                 Err(DiskError::OutOfRange { key, expected, found: found.to_string() })
             }
         };
-        within("surfaces", surfaces, SURFACES_MAX, "1 to 64")?;
+        check_surfaces(surfaces)?;
         within("layout.cylinders_per_group", group, 1 << 16, "1 to 65,536")?;
         within("layout.spare_range", settings.layout.spare_range, CYLINDERS_MAX, "1 to 4,194,304")?;
         if group > 1 && settings.layout.spare_unit != SpareUnit::Zone {

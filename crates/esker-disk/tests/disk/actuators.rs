@@ -91,6 +91,12 @@ fn beyond_the_end_is_refused_and_uneven_shares_are_too() {
         let error = MultiActuatorDisk::new("disk", &settings).err().unwrap();
         assert_eq!(error.key(), "actuators", "{surfaces} surfaces, {actuators} arms");
     }
+    // Arms for all of them would take all memory.
+    for (surfaces, actuators) in [(128, 2), (0, 1), (u32::MAX, u32::MAX)] {
+        let settings = DiskSettings { surfaces, actuators, ..round_numbers() };
+        let error = MultiActuatorDisk::new("disk", &settings).err().unwrap();
+        assert_eq!(error.key(), "surfaces", "{surfaces} surfaces, {actuators} arms");
+    }
 }
 
 #[test]
