@@ -1,5 +1,5 @@
-//! How fast clients are accepted beside others that ask. To accept a client and to hear what it wants takes the thread
-//! of the server as long as several requests, and whoever connects over and over must not hold up those who are served.
+//! How fast clients are accepted beside others that ask. One thread accepts and serves: whoever connects over and over
+//! must not hold up those who are served.
 
 use esker_core::Nanos;
 
