@@ -4,7 +4,7 @@ use crate::board::Board;
 use crate::kept::{Kept, Numbers};
 use crate::message::{MESSAGE_MAX, Purpose, REPLY_MAX, Reply, Request};
 use crate::region::{Region, WINDOW};
-use crate::socket::{Granted, connect, receive_file};
+use crate::socket::{Granted, address_at, connect, receive_file};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::cell::Cell;
@@ -41,12 +41,12 @@ thread_local! {
 }
 
 impl Connection {
-    /// Connects to the owner of the mount whose files are on this device.
+    /// Connects to the owner of the pool that is mounted at `directory`. Its files say that they are on `device`.
     ///
     /// # Errors
     /// It is not there, or refuses.
-    pub fn new(device: (u32, u32), numbers: Numbers) -> Result<Connection, Errno> {
-        let (socket, Granted { client, region, board }) = connect(&crate::socket::address(device))?;
+    pub fn new(directory: &[u8], device: (u32, u32), numbers: Numbers) -> Result<Connection, Errno> {
+        let (socket, Granted { client, region, board }) = connect(&address_at(directory)?)?;
         let socket = Kept::new(&socket, numbers)?;
         let region = Region::open(region.as_fd())?;
         let board = board.map(|board| Board::open(board.as_fd())).transpose()?.map(Arc::new);

@@ -29,4 +29,7 @@ pub use memory::SharedMemory;
 pub use message::{MESSAGE_MAX, Purpose, REPLY_MAX, Reply, Request};
 pub use mountinfo::{MOUNT_TYPE, MountLine};
 pub use region::{Region, SLOTS, Slot, WINDOW};
-pub use socket::{Granted, PeerIdentity, accept, address, listen, receive_file, send_file, send_granted};
+pub use socket::{
+    ADDRESS_ATTRIBUTE, Granted, PeerIdentity, accept, address_at, listen, new_address, receive_file, send_file,
+    send_granted,
+};

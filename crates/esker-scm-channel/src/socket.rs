@@ -1,7 +1,8 @@
 //! The socket by which clients find the owner, and by which files go from one to the other.
 //!
-//! Its name is in the abstract namespace, made of the device that files of the mount say that they are on. Who listens
-//! there could be anybody, so a client looks who it is.
+//! Its name is in the abstract namespace, and random. A client asks the mount for it, by an extended attribute of its
+//! root: a name made of the device of the mount, say, could be that of an earlier mount, whose process still answers.
+//! Who listens there could be anybody, so a client looks who it is.
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -16,6 +17,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const GREETING: &[u8; 8] = b"SCMFS\x01\0\0";
 /// Clients that may wait to be accepted.
 const BACKLOG: i32 = 64;
+/// Random bytes of the socket's name.
+const RANDOM: usize = 16;
+
+/// The extended attribute of a mount's root that holds the name of its owner's socket. Everybody may read attributes of
+/// the class `system`.
+pub const ADDRESS_ATTRIBUTE: &str = "system.esker-scmfs.address";
 
 /// Who is at the other end, as the system says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +46,27 @@ pub struct Granted {
     pub board: Option<OwnedFd>,
 }
 
-/// The name of the owner's socket for the mount whose files are on this device.
-pub fn address((major, minor): (u32, u32)) -> String {
-    format!("esker-scmfs-{major}-{minor}")
+/// A name for the socket of an owner, unlike those of all others.
+///
+/// # Errors
+/// The system has no random numbers.
+pub fn new_address() -> Result<String, Errno> {
+    let mut random = [0; RANDOM];
+    let length = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    if length < RANDOM {
+        return Err(Errno::IO);
+    }
+    Ok(random.iter().fold("esker-scmfs-".into(), |name, byte| format!("{name}{byte:02x}")))
+}
+
+/// The name of the socket of the owner whose pool is mounted at `directory`.
+///
+/// # Errors
+/// No pool is mounted there, or this process may not use it.
+pub fn address_at(directory: &[u8]) -> Result<Vec<u8>, Errno> {
+    let mut name = [0; 108];
+    let length = rustix::fs::getxattr(directory, ADDRESS_ATTRIBUTE, &mut name)?;
+    Ok(name[..length].to_vec())
 }
 
 fn socket() -> Result<OwnedFd, Errno> {
@@ -51,7 +76,7 @@ fn socket() -> Result<OwnedFd, Errno> {
 /// Listens for clients.
 ///
 /// # Errors
-/// Somebody else listens there, or the system refuses.
+/// The system refuses.
 pub fn listen(address: &str) -> Result<OwnedFd, Errno> {
     let listener = socket()?;
     rustix::net::bind(&listener, &SocketAddrUnix::new_abstract_name(address.as_bytes())?)?;
@@ -78,9 +103,9 @@ fn identity_of(socket: BorrowedFd<'_>) -> Result<PeerIdentity, Errno> {
 ///
 /// # Errors
 /// Nobody listens, somebody else does, or the owner refuses.
-pub(crate) fn connect(address: &str) -> Result<(OwnedFd, Granted), Errno> {
+pub(crate) fn connect(address: &[u8]) -> Result<(OwnedFd, Granted), Errno> {
     let socket = socket()?;
-    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(address.as_bytes())?)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(address)?)?;
     let owner = identity_of(socket.as_fd())?.user;
     if owner != 0 && owner != rustix::process::geteuid().as_raw() {
         return Err(Errno::PERM);

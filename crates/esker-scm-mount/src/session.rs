@@ -103,7 +103,8 @@ impl Mount {
     pub fn serve(self) -> io::Result<()> {
         let Mount { session, server, point } = self;
         server.coherence().set_notifier(session.notifier());
-        let clients = Clients::listen(&server, point.directory.clone(), point.device())?;
+        // Before it answers: a client asks the mount where this is.
+        let clients = Clients::listen(&server, point.directory.clone())?;
         let (end, ended) = channel();
         let tender = start_tender(server.clone(), ended)?;
         let served = session.run().or_else(end_of_connection);

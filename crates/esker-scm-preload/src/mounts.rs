@@ -212,5 +212,5 @@ fn new_connection(mount: &Known) -> Option<Arc<Connection>> {
         return None;
     }
     let numbers = Numbers { lowest: own::lowest(), note: own::set };
-    Connection::new(mount.device, numbers).ok().map(Arc::new)
+    Connection::new(&mount.directory, mount.device, numbers).ok().map(Arc::new)
 }

@@ -5,9 +5,8 @@ mod client;
 use crate::server::Server;
 use client::Client;
 use esker_scm::Durability;
-use esker_scm_channel::{Region, accept, address, listen, send_granted};
+use esker_scm_channel::{Region, accept, listen, send_granted};
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::Timespec;
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,19 +42,15 @@ struct Listener {
 }
 
 impl Clients {
-    /// Listens for clients of the mount at `directory`, whose files are on `device`. If somebody else listens there,
-    /// the mount is without clients until they stop.
+    /// Listens for clients of the mount at `directory`.
     ///
     /// # Errors
     /// The system refuses.
-    pub(crate) fn listen(server: &Arc<Server>, directory: PathBuf, device: (u32, u32)) -> io::Result<Clients> {
+    pub(crate) fn listen(server: &Arc<Server>, directory: PathBuf) -> io::Result<Clients> {
         let (ended, end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        let server = server.clone();
-        let listening = std::thread::Builder::new().name("clients".into()).spawn(move || {
-            if let Some(socket) = wait_to_listen(&address(device), &ended) {
-                Listener { server, directory, socket, next_client: 1, connected: Vec::new() }.run(&ended);
-            }
-        })?;
+        let socket = listen(server.address())?;
+        let listener = Listener { server: server.clone(), directory, socket, next_client: 1, connected: Vec::new() };
+        let listening = std::thread::Builder::new().name("clients".into()).spawn(move || listener.run(&ended))?;
         Ok(Clients { end, listening })
     }
 
@@ -63,21 +58,6 @@ impl Clients {
     pub(crate) fn stop(self) {
         drop(self.end);
         let _ = self.listening.join();
-    }
-}
-
-/// Listens. The kernel gives the number of a device again as soon as a mount has gone, while its process is still
-/// storing what it has; none if this mount ends before that one has.
-fn wait_to_listen(address: &str, ended: &OwnedFd) -> Option<OwnedFd> {
-    loop {
-        if let Ok(socket) = listen(address) {
-            return Some(socket);
-        }
-        let again = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-        let mut polled = [PollFd::new(ended, PollFlags::IN)];
-        if !matches!(rustix::event::poll(&mut polled, Some(&again)), Ok(0)) {
-            return None;
-        }
     }
 }
 

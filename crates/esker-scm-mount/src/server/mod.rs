@@ -17,6 +17,7 @@ use crate::inodes::{Held, Inodes};
 use esker_scm::{
     Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Mapped, PersistError, ROOT,
 };
+use esker_scm_channel::new_address;
 use fuser::Request;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -36,6 +37,8 @@ pub(crate) struct Server {
     inodes: Inodes,
     coherence: Coherence,
     callers: Callers,
+    /// The name of the socket for clients.
+    address: String,
     /// Locked for writing by what removes names, for reading between finding an inode and holding it.
     naming: RwLock<()>,
     /// Whether anything was changed since the last flush.
@@ -50,10 +53,12 @@ impl Server {
         let inodes = Inodes::default();
         // The kernel knows the root from the beginning.
         inodes.tell(&system, ROOT)?;
-        let coherence = Coherence::new().map_err(|error| FsError::Persist(PersistError { code: error }))?;
+        let refused = |code| FsError::Persist(PersistError { code });
+        let coherence = Coherence::new().map_err(refused)?;
+        let address = new_address().map_err(|error| refused(error.raw_os_error()))?;
         let (callers, naming) = (Callers::default(), RwLock::new(()));
         let (is_changed, removed) = (AtomicBool::new(false), AtomicI64::new(i64::MIN));
-        Ok(Server { system, inodes, coherence, callers, naming, is_changed, removed })
+        Ok(Server { system, inodes, coherence, callers, address, naming, is_changed, removed })
     }
 
     /// Ends the work with the pool.
@@ -86,6 +91,10 @@ impl Server {
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     fn note_removal(&self) {

@@ -1,7 +1,8 @@
 //! Extended attributes.
 
 use super::Server;
-use esker_scm::{FsError, FsResult, SetXattr};
+use esker_scm::{FsError, FsResult, ROOT, SetXattr};
+use esker_scm_channel::ADDRESS_ATTRIBUTE;
 use fuser::Request;
 
 /// Why a call about an extended attribute failed.
@@ -26,6 +27,9 @@ fn check_name(name: &[u8]) -> Result<(), XattrError> {
 
 impl Server {
     pub(crate) fn xattr(&self, number: u64, name: &[u8]) -> Result<Vec<u8>, XattrError> {
+        if number == ROOT && name == ADDRESS_ATTRIBUTE.as_bytes() {
+            return Ok(self.address().into());
+        }
         check_name(name)?;
         Ok(self.system.xattr(number, name)?)
     }

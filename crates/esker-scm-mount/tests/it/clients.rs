@@ -1,8 +1,9 @@
 //! Clients: what they write the mount reads, and the other way round.
 
 use crate::ground::Ground;
-use esker_scm_channel::{Connection, Outcome, Purpose, RemoteFile, Reply, Request};
+use esker_scm_channel::{Connection, Outcome, Purpose, RemoteFile, Reply, Request, address_at};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
@@ -201,4 +202,15 @@ fn pieces_of_a_long_append_overwrite_nothing_of_others() {
     let content = fs::read(ground.path("a")).unwrap();
     let count = |byte| content.iter().filter(|&&found| found == byte).count();
     assert_eq!((count(1), count(2)), (4 << 20, 4 << 20));
+}
+
+#[test]
+fn each_mount_has_an_address_of_its_own() {
+    let (Some(one), Some(other)) = (Ground::new(), Ground::new()) else { return };
+    let address = |ground: &Ground, name: &str| address_at(&ground.path(name).into_os_string().into_encoded_bytes());
+    assert_ne!(address(&one, "").unwrap(), address(&other, "").unwrap());
+    std::fs::write(one.path("file"), "x").unwrap();
+    assert_eq!(address(&one, "file"), Err(Errno::OPNOTSUPP));
+    let mut names = [0_u8; 100];
+    assert_eq!(rustix::fs::listxattr(one.path(""), &mut names), Ok(0), "backups do not copy it");
 }

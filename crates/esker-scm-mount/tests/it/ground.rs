@@ -1,13 +1,12 @@
 //! A mounted pool, which is unmounted in the end, whatever happens.
 
 use esker_scm::{Caller, FileSystem, MapError, Mapped, Mode, Moment, check, mkfs};
-use esker_scm_channel::{Connection, Numbers, Outcome, RemoteFile};
+use esker_scm_channel::{Connection, Numbers};
 use esker_scm_mount::{Mount, MountPoint};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -40,28 +39,11 @@ impl Ground {
         self.folder.path().join("mnt").join(name)
     }
 
-    /// The device that files of the mount say that they are on.
-    pub(crate) fn device(&self) -> (u32, u32) {
-        self.mounted.as_ref().expect("it is mounted").0.device()
-    }
-
-    /// A new connection of a client. The kernel gives the number of a device again while the process of a mount that
-    /// had it still answers: a file tells this mount from that one.
+    /// A new connection of a client.
     pub(crate) fn connect(&self) -> Arc<Connection> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("connected-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        File::create_new(self.path(&name)).unwrap();
-        let connection = (0..1000).find_map(|_| {
-            let connection = Connection::new(self.device(), Numbers::ANY).ok().map(Arc::new);
-            let found = connection
-                .filter(|connection| matches!(RemoteFile::open(connection, name.as_bytes(), 0, 0), Outcome::Done(_)));
-            if found.is_none() {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            found
-        });
-        std::fs::remove_file(self.path(&name)).unwrap();
-        connection.expect("this mount listens")
+        let directory = self.path("").into_os_string().into_encoded_bytes();
+        let device = self.mounted.as_ref().expect("it is mounted").0.device();
+        Arc::new(Connection::new(&directory, device, Numbers::ANY).expect("this mount listens"))
     }
 
     fn pool(&self) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Clients that store into the memory of their calls what they like.
 
 use crate::ground::Ground;
-use esker_scm_channel::{MESSAGE_MAX, Outcome, RemoteFile, Request, SharedMemory, address, receive_file};
+use esker_scm_channel::{MESSAGE_MAX, Outcome, RemoteFile, Request, SharedMemory, address_at, receive_file};
 use rustix::fs::OFlags;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use rustix::thread::futex;
@@ -15,9 +15,10 @@ const MESSAGE: usize = 64;
 const POSTED: u32 = 2;
 const FINISHED: u32 = 4;
 
-fn connect(device: (u32, u32)) -> (OwnedFd, SharedMemory) {
+fn connect(ground: &Ground) -> (OwnedFd, SharedMemory) {
+    let address = address_at(&ground.path("").into_os_string().into_encoded_bytes()).unwrap();
     let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).unwrap();
-    let name = SocketAddrUnix::new_abstract_name(address(device).as_bytes()).unwrap();
+    let name = SocketAddrUnix::new_abstract_name(&address).unwrap();
     rustix::net::connect(&socket, &name).unwrap();
     let memory = SharedMemory::open(receive_file(socket.as_fd()).unwrap().as_fd()).unwrap();
     (socket, memory)
@@ -45,7 +46,7 @@ fn wild_stores_of_a_client_harm_nobody_else() {
     };
     let mut answered = 0;
     for round in 0..20_u8 {
-        let (_socket, memory) = connect(ground.device());
+        let (_socket, memory) = connect(&ground);
         let mut is_served = true;
         for _ in 0..150 {
             let slot = SLOTS_AT + random(8) * SLOT;
