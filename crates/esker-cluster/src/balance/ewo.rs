@@ -123,8 +123,10 @@ impl Ewo {
     /// Returns the hot slices of each source. A group's wear is that of its worst member: only from there does a
     /// replica leave.
     fn hot_slices(&self, view: &ClusterView<'_>, is_source: &[bool], wear: &[f64]) -> Vec<Vec<SliceId>> {
-        let all: f64 = view.slices.iter().map(|slice| f64::from(slice.popularity)).sum();
-        let limit = all / view.slices.len().max(1) as f64 * self.rho;
+        // Slices without homes are lost, or parity that covers nothing any more: they would lower the mean.
+        let held = || view.slices.iter().filter(|slice| slice.replicas > 0);
+        let all: f64 = held().map(|slice| f64::from(slice.popularity)).sum();
+        let limit = all / held().count().max(1) as f64 * self.rho;
         let is_hot = |slice: SliceId, home: ServerId| {
             let seen = &view.slices[slice.index()];
             let cold = view.objects_per_slice.saturating_sub(seen.hot);

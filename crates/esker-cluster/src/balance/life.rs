@@ -140,8 +140,10 @@ impl Life {
     /// Sorts the slices of a server when its turn comes.
     fn sort(&self, round: &mut Round<'_>, from: usize) {
         if !std::mem::replace(&mut round.is_sorted[from], true) {
-            let of = |slice: &SliceId| self.averages.of(*slice);
-            round.slices[from].sort_unstable_by(|one, two| of(one).total_cmp(&of(two)).then(two.cmp(one)));
+            // Averages lie far apart: each is fetched once, not for each comparison.
+            let mut keyed: Vec<_> = round.slices[from].iter().map(|slice| (self.averages.of(*slice), *slice)).collect();
+            keyed.sort_unstable_by(|(one, slice), (two, other)| one.total_cmp(two).then(other.cmp(slice)));
+            round.slices[from] = keyed.into_iter().map(|(_, slice)| slice).collect();
         }
     }
 

@@ -46,6 +46,15 @@ fn it_ends_when_no_hot_slice_is_left() {
     assert_eq!(ewo(&cold, &[("epsilon_c", text("50%"))]).moves.len(), 5);
 }
 
+/// Nine slices in ten without a replica would make the mean a tenth, and each of the ten slices hot.
+#[test]
+fn slices_without_replicas_make_no_other_hot() {
+    let mut cluster = worn();
+    let lost = (0..90).map(|_| super::SliceView { replicas: 0, ..slice([0, 1, 2], 0.0) });
+    cluster.slices.extend(lost);
+    assert_eq!(ewo(&cluster, &[]), ewo(&worn(), &[]));
+}
+
 /// Point 13: a source with nothing that fits does not keep back the others. The one slice of server 0 is too large for
 /// any destination.
 #[test]
