@@ -22,7 +22,7 @@ ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-tier --lib
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-plan
 cargo test --locked --quiet -p esker-plan --test it -- --ignored --nocapture highs::
 # Ten thousand seeds of whole volumes that lose power.
-ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-dst
+ESKER_SOAK="${ESKER_SOAK:-30}" cargo test --locked --quiet -p esker-dst
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --test it kill
 ESKER_SOAK_KILLS=100 cargo test --locked --quiet -p esker-cli --test it kills::
 # All sequences of one and two operations on SCMFS, and two thousand of ten, that lose power.

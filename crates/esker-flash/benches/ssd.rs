@@ -11,10 +11,12 @@ use esker_results::Report;
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
-/// A smoke run only shows that everything works. It takes a small drive and fewer requests.
+/// A smoke run only shows that everything works. It takes a small drive and few requests.
 fn requests() -> u64 {
-    if Bench::is_smoke() { 100_000 } else { 4_000_000 }
+    if Bench::is_smoke() { 20_000 } else { 4_000_000 }
 }
+/// Blocks of a plane of a drive in a smoke run: the least with which every translation layer and preset works.
+const SMOKE_BLOCKS: u32 = 32;
 const DEPTH: usize = 32;
 
 struct Successes;
@@ -29,7 +31,7 @@ impl<D: ?Sized> Observer<D> for Successes {
 fn agrawal(stated: impl Fn(&mut SsdSettings)) -> Ssd {
     let mut settings: SsdSettings = toml::from_str(PRESETS[0].toml).expect("presets are well-formed");
     if Bench::is_smoke() {
-        settings.geometry.blocks_per_plane = 64;
+        settings.geometry.blocks_per_plane = SMOKE_BLOCKS;
     }
     stated(&mut settings);
     Ssd::new("flash", &settings, 1).expect("presets work")
@@ -278,7 +280,7 @@ fn buffered_writes(preset: &Preset, asked: Option<PoolScope>, depth: usize) {
     let Some(buffer) = settings.write_buffer.take() else { return };
     settings.pool = asked.unwrap_or(settings.pool);
     let pools = asked.map_or_else(String::new, |scope| format!("{scope:?} pools, "));
-    settings.geometry.blocks_per_plane = 64;
+    settings.geometry.blocks_per_plane = if Bench::is_smoke() { SMOKE_BLOCKS } else { 64 };
     let page = settings.geometry.page_size;
     // Enough requests that single victims do not change the result: if one pool spans the drive, all dies wait for each
     // victim.

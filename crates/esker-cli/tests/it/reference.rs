@@ -14,12 +14,12 @@ const TRACES: &[(&str, u64)] = &[
     ("hplajw-1week.srt", 44_519),
     ("tpcc-small.mqsim", 6_999),
     ("diskmon-sys1.diskmon", 58_818),
-    ("diskmon-mayun2.diskmon", 87_160),
     ("ycsb-rocksdb-10k.blkparse", 1_695),
     ("sqlite-wal-ext4-5k.wiscsee", 5_007),
 ];
 /// Traces that take longest, for `make soak` (with `ESKER_SOAK`).
 const LONG_TRACES: &[(&str, u64)] = &[
+    ("diskmon-mayun2.diskmon", 87_160),
     ("postmark-62k.disksim", 62_257),
     ("llm-opt7b-offload.mqsim", 36_873),
     ("cloudphysics-2h.vscsi", 113_872),

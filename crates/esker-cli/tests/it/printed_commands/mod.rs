@@ -125,10 +125,10 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "--device hdd=e.img,64MiB --device ssd=f.img,8MiB",
         "it has no such disks",
     ),
-    ("esker plan", "esker plan --only micron-5400-pro,toshiba-mg10", "half a minute with all products"),
+    ("esker plan", "esker plan --only samsung-983-zet,toshiba-mg10", "half a minute with all products"),
     ("--hybrids --caches --plan", "--caches", "two minutes together; each is run alone"),
-    ("40TB --caches", "40TB --caches --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
-    ("40TB --hybrids", "40TB --hybrids --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
+    ("40TB --caches", "40TB --caches --only samsung-983-zet,toshiba-mg10", "a quarter of a minute with all products"),
+    ("40TB --hybrids", "40TB --hybrids --only samsung-983-zet,toshiba-mg10", "a quarter of a minute with all products"),
     ("kim/ch3.5", "agrawal/traces", "a minute; each item is tested in its crate"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];

@@ -120,7 +120,7 @@ pub(super) fn write(folder: &Path) {
         make_executable(&bin.join(name));
     }
     esker_ok(folder, &["sim", "experiment.toml", "--json=run.json"]);
-    let only = ["--only", "micron-5400-pro,toshiba-mg10"];
+    let only = ["--only", "samsung-983-zet,toshiba-mg10"];
     esker_ok(folder, &[&["plan", "db.blkparse.zst", "-q", "-o", "plan"], &only[..]].concat());
     for (name, device) in [("ranges.map", "flash"), ("mix.map", "ssd")] {
         let map = format!("start_bytes,length_bytes,device\n0,1048576,{device}\n");
