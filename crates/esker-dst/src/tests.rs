@@ -112,8 +112,8 @@ fn clusters_keep_their_promises_while_disks_join_leave_and_fail() {
 
 #[test]
 fn clusters_keep_their_promises_wherever_the_power_fails_while_disks_join_and_leave() {
-    let all = run_all(8, Plan { steps: 300, lives: 3, cuts: Cuts::Always, changes: 15, ..CLUSTERS });
-    assert!(all.cuts > 200 && all.joined > 3, "{all:?}");
+    let all = run_all(4, Plan { steps: 300, lives: 3, cuts: Cuts::Always, changes: 15, ..CLUSTERS });
+    assert!(all.cuts > 100 && all.joined > 1, "{all:?}");
 }
 
 #[test]
