@@ -15,7 +15,7 @@ const PAGE: u64 = 4096;
 fn requests() -> u64 {
     if Bench::is_smoke() { 20_000 } else { 4_000_000 }
 }
-/// Blocks of a plane of a drive in a smoke run: the least with which every translation layer and preset works.
+/// Blocks of a plane of a drive in a smoke run.
 const SMOKE_BLOCKS: u32 = 32;
 const DEPTH: usize = 32;
 

@@ -2,7 +2,7 @@
 
 use esker_scm::{Caller, FileSystem, MapError, Mapped, Mode, Moment, check, mkfs};
 use esker_scm_channel::{Connection, Numbers};
-use esker_scm_mount::{Mount, MountPoint};
+use esker_scm_mount::{Mount, MountPoint, UnmountError};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -71,13 +71,24 @@ impl Ground {
     /// Unmounts, checks the pool, and mounts it again.
     pub(crate) fn remount(&mut self) {
         let (point, serving) = self.mounted.take().expect("it is mounted");
-        point.unmount().unwrap();
+        unmount(&point);
         serving.join().unwrap().unwrap();
         assert!(point.wait_until_free(Duration::from_secs(60)));
         let report = check(&self.open()).unwrap();
         assert!(report.is_sound() && report.orphans == 0, "{report:?}");
         self.mount();
     }
+}
+
+/// Unmounts. A process that another test has begun may have files there for a moment, until it runs its program.
+fn unmount(point: &MountPoint) {
+    for _ in 0..1000 {
+        match point.unmount() {
+            Err(UnmountError::Busy { .. }) => std::thread::sleep(Duration::from_millis(5)),
+            unmounted => return unmounted.unwrap(),
+        }
+    }
+    point.unmount().unwrap();
 }
 
 impl Drop for Ground {
