@@ -357,7 +357,7 @@ fn main() {
     }
     map_on_flash(spare);
     ["page", "dftl", "fast"].into_iter().for_each(financial);
-    for preset in PRESETS {
+    for preset in PRESETS.iter().filter(|preset| !Bench::is_smoke() || preset.name == "tlc-data-centre") {
         buffered_writes(preset, None, 512);
         buffered_writes(preset, Some(PoolScope::Device), 512);
     }

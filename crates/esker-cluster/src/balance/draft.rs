@@ -17,8 +17,8 @@ pub(super) struct Draft<'a> {
     pub(super) pages: Vec<f64>,
     room: Vec<u32>,
     budget: u64,
-    /// Slices that the plan moves, and groups of codes of which it moves a slice.
-    moved: BTreeSet<SliceId>,
+    /// Whether the plan moves each slice, and groups of codes of which it moves a slice.
+    is_moved: Vec<bool>,
     moved_codes: BTreeSet<u32>,
     pub(super) plan: Plan,
 }
@@ -30,7 +30,7 @@ impl<'a> Draft<'a> {
             pages: view.servers.iter().map(|server| server.flash.pages).collect(),
             room: view.servers.iter().map(|server| if server.takes_more { server.room } else { 0 }).collect(),
             budget: view.budget.0,
-            moved: BTreeSet::new(),
+            is_moved: vec![false; view.slices.len()],
             moved_codes: BTreeSet::new(),
             plan: Plan::default(),
         }
@@ -59,7 +59,7 @@ impl<'a> Draft<'a> {
     /// Returns whether the plan moves a replica of a slice or of its code already.
     pub(super) fn moves(&self, slice: SliceId) -> bool {
         let group = self.view.codes.group_of(slice);
-        self.moved.contains(&slice) || group.is_some_and(|group| self.moved_codes.contains(&group))
+        self.is_moved[slice.index()] || group.is_some_and(|group| self.moved_codes.contains(&group))
     }
 
     /// Returns whether a server may be the destination of any slice.
@@ -85,7 +85,7 @@ impl<'a> Draft<'a> {
         // The room at the source is free only once the move is complete.
         self.room[to.index()] -= 1;
         self.budget -= copied.0;
-        self.moved.insert(slice);
+        self.is_moved[slice.index()] = true;
         self.moved_codes.extend(self.view.codes.group_of(slice));
         self.plan.moves.push(wanted);
     }
