@@ -127,8 +127,9 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("esker plan", "esker plan --only samsung-983-zet,toshiba-mg10", "half a minute with all products"),
     ("--hybrids --caches --plan", "--caches", "two minutes together; each is run alone"),
-    ("40TB --caches", "40TB --caches --only samsung-983-zet,toshiba-mg10", "a quarter of a minute with all products"),
-    ("40TB --hybrids", "40TB --hybrids --only samsung-983-zet,toshiba-mg10", "a quarter of a minute with all products"),
+    ("--hybrids --caches --capacity", "--hybrids --capacity", "half a minute; a test of `plan` runs both"),
+    ("40TB --caches", "40TB --caches --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
+    ("40TB --hybrids", "40TB --hybrids --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
     ("kim/ch3.5", "agrawal/traces", "a minute; each item is tested in its crate"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];
