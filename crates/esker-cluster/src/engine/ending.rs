@@ -30,7 +30,7 @@ impl ClusterEngine {
     pub(super) fn heed_state(&mut self, server: ServerId) {
         let device = DeviceIndex(server.0);
         let state = self.router.servers().get(server).state;
-        if self.health.has_failed(device) {
+        if self.health.device(device) == DeviceState::Failed {
             if self.settings.replicas > 1 && state != ServerState::Failed {
                 self.inputs.push_back(RouterInput::Fail(server));
             }
@@ -47,6 +47,7 @@ impl ClusterEngine {
         let result = self.judge(server, kind, result);
         if kind.is_write() && !kind.is_fua() && result.is_ok() {
             self.durability.written(DeviceIndex(server.0));
+            self.written_unflushed(id, server);
         }
         let Task { tag, work, change, .. } = self.tasks[&id];
         match (work, result) {
@@ -76,7 +77,7 @@ impl ClusterEngine {
     }
 
     fn has_failed(&self, server: ServerId) -> bool {
-        self.health.has_failed(DeviceIndex(server.0))
+        self.health.device(DeviceIndex(server.0)) == DeviceState::Failed
     }
 
     fn trim_ended(&mut self, id: EffectId, server: ServerId, object: ObjectId) {
@@ -96,35 +97,52 @@ impl ClusterEngine {
     /// Has a change of the map recorded. It is made once it is durable.
     pub(super) fn record(&mut self, id: EffectId, change: MapChange, effects: &mut Vec<Effect>) {
         self.tasks.get_mut(&id).expect("it is under way").change = Some(change);
-        let Some(map) = &mut self.recorded else { return self.changed(id, effects) };
         if self.health.journal_failed() {
             return self.fail(id, DeviceError::Failed);
         }
         let MapChange { replica, moves, written } = change;
         let (_, index) = self.router.map().slice_of(object_of(&self.tasks[&id].work));
         let index = index as u32;
+        // What counts again meanwhile, because no other replica was left, has nowhere to move.
+        let moves = moves && (self.recorded.motion(replica).is_some() || self.recorded.misses_some(replica));
         let record = match (moves, written) {
             (true, _) => ClusterRecord::Moved { replica, first: index, count: 1, written },
             (false, true) => ClusterRecord::Written { replica, first: index, count: 1 },
             (false, false) => ClusterRecord::Discarded { replica, index },
         };
-        map.apply(record);
-        let number = self.durability.issue();
-        effects.push(Effect::Record { number, record: record.record() });
+        let number = self.note(record, effects);
         self.unhardened.push_back((number, id));
         self.durability.harden(effects);
     }
 
+    /// Notes a change of the map, and issues its record.
+    pub(super) fn note(&mut self, record: ClusterRecord, effects: &mut Vec<Effect>) -> RecordNumber {
+        self.recorded.apply(record);
+        let number = self.durability.issue();
+        effects.push(Effect::Record { number, record: record.record() });
+        number
+    }
+
     pub(super) fn records_durable(&mut self, through: RecordNumber, effects: &mut Vec<Effect>) {
-        // No request of the host waits for records: its tasks do.
+        // Only tasks, and what is held, wait for records.
         self.durability.durable(through, effects);
+        self.released.extend(self.dirty.durable(through));
+        while let Some((_, host)) = self.held.pop_front_if(|(number, _)| *number <= through) {
+            self.host_part_ended(host, 0, Ok(()), effects);
+        }
         while let Some((_, id)) = self.unhardened.pop_front_if(|(number, _)| *number <= through) {
             self.changed(id, effects);
         }
     }
 
-    pub(super) fn journal_failed(&mut self) {
+    pub(super) fn journal_failed(&mut self, effects: &mut Vec<Effect>) {
         self.health.fail_journal();
+        for id in self.dirty.give_up() {
+            self.fail(id, DeviceError::Failed);
+        }
+        while let Some((_, host)) = self.held.pop_front() {
+            self.host_part_ended(host, 0, Err(DeviceError::Failed), effects);
+        }
         while let Some((_, id)) = self.unhardened.pop_front() {
             self.fail(id, DeviceError::Failed);
         }
@@ -164,6 +182,9 @@ impl ClusterEngine {
         self.free_buffers.extend(task.buffer);
         let is_copy = matches!(task.work, ServerWork::Copy { .. }) && task.buffer.is_some();
         self.released.extend(self.background.ended(is_copy));
+        if task.makes_dirty {
+            self.dirty.change_ended(self.router.map().slice_of(object_of(&task.work)).0);
+        }
         if task.holds_queue {
             let key = (task.work.server(), object_of(&task.work));
             let waiting = self.queues.remove(&key).expect("it holds the queue");

@@ -194,7 +194,8 @@ impl ClusterEngine {
         }
         self.tend_moves(effects);
         self.grant_copies(now);
-        let is_active = std::mem::take(&mut self.epochs.is_active);
+        let becomes_clean = self.clean_slices(effects);
+        let is_active = std::mem::take(&mut self.epochs.is_active) || becomes_clean;
         if is_active || self.router.map().moving_count() > 0 || !self.draining.is_empty() {
             self.wake_later(now, effects);
             self.epochs.is_active = false;

@@ -61,7 +61,7 @@ impl ClusterEngine {
     fn check_left(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
         let server = self.router.servers().get(ServerId(device.0));
         match (server.state, server.used) {
-            (ServerState::Draining, 0) => Ok(()),
+            (ServerState::Draining | ServerState::Failed, 0) => Ok(()),
             (_, extents) => Err(ReshapeError::NotDrained { device: device.0, extents }),
         }
     }
@@ -97,7 +97,7 @@ impl ClusterEngine {
         let spec = self.settings.joining(server);
         self.settings.servers.push(server);
         self.stores.push(ServerStore::new(*self.router.map().shape(), spec.room));
-        self.recorded.iter_mut().for_each(super::recorded::RecordedMap::add_server);
+        self.recorded.add_server();
         self.health.add_device();
         self.durability.add_device();
         self.epochs.servers.push(ServerEpoch::default());

@@ -9,6 +9,7 @@
 
 mod background;
 pub mod defaults;
+mod dirty;
 mod ending;
 mod epochs;
 mod members;
@@ -22,11 +23,12 @@ mod store;
 mod task;
 #[cfg(test)]
 mod tests;
+mod trust;
 mod work;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Bytes, DeviceState, Machine, Nanos, Ratio, TagSlab};
+use esker_core::{Bytes, DeviceState, Machine, Nanos, Ratio, Tag, TagSlab};
 use esker_results::DeviceReport;
 use esker_tier::parts::{Durability, Health, Hosts};
 use esker_tier::{
@@ -42,6 +44,7 @@ pub use restore::RestoreError;
 pub use settings::{ClusterError, ClusterFlash, ClusterPace, ClusterServer, ClusterSettings};
 
 use background::Background;
+use dirty::DirtySlices;
 use epochs::Epochs;
 use recorded::RecordedMap;
 use report::Counts;
@@ -54,8 +57,9 @@ pub struct ClusterEngine {
     settings: ClusterSettings,
     router: Router,
     stores: Vec<ServerStore>,
-    /// What the records issued so far say. A cluster with replicas keeps no records.
-    recorded: Option<RecordedMap>,
+    /// What the records issued so far say.
+    recorded: RecordedMap,
+    dirty: DirtySlices,
     health: Health,
     hosts: Hosts,
     durability: Durability<()>,
@@ -67,6 +71,14 @@ pub struct ClusterEngine {
     ios: TagSlab<Io>,
     /// Changes of the map that wait for their records.
     unhardened: VecDeque<(RecordNumber, EffectId)>,
+    /// The last record that says that a replica misses something.
+    last_missed: RecordNumber,
+    /// Parts of the host's requests that are answered once a record is durable.
+    held: VecDeque<(RecordNumber, Tag)>,
+    /// Flushes of the host that failed on a server which others make up for.
+    failed_flushes: Vec<Tag>,
+    /// Whether replicas were compared with what the records say of them, which the first input causes.
+    has_begun: bool,
     /// Work that waits for the end of other work on the same object of a server.
     queues: BTreeMap<(ServerId, ObjectId), VecDeque<EffectId>>,
     /// Work that waits for a free slot.
@@ -112,8 +124,7 @@ impl ClusterEngine {
         let mut router = settings.router()?;
         let homes = restore::first_places(&router);
         settings.joined().into_iter().for_each(|spec| router.restore_joined(spec));
-        let recorded = (settings.replicas == 1)
-            .then(|| RecordedMap::new(*router.map().shape(), homes.clone(), settings.servers.len()));
+        let recorded = RecordedMap::new(*router.map().shape(), homes.clone(), settings.servers.len());
         let mut engine = Self::over(settings, router, recorded, RecordNumber(0))?;
         for (replica, place) in restore::replicas(engine.router.map().shape()).zip(homes) {
             engine.stores[place.server.index()].place(replica.slice, place.slot);
@@ -125,7 +136,7 @@ impl ClusterEngine {
     fn over(
         settings: &ClusterSettings,
         router: Router,
-        recorded: Option<RecordedMap>,
+        recorded: RecordedMap,
         through: RecordNumber,
     ) -> Result<Self, ClusterError> {
         let (shape, servers) = (*router.map().shape(), settings.servers.len());
@@ -143,7 +154,12 @@ impl ClusterEngine {
             next_piece: 0,
             tasks: BTreeMap::new(),
             ios: TagSlab::default(),
+            dirty: DirtySlices::default(),
             unhardened: VecDeque::new(),
+            last_missed: RecordNumber(0),
+            held: VecDeque::new(),
+            failed_flushes: Vec::new(),
+            has_begun: false,
             queues: BTreeMap::new(),
             without_slot: Vec::new(),
             purges: BTreeMap::new(),
@@ -182,6 +198,8 @@ impl ClusterEngine {
                 for work in std::mem::take(&mut self.without_slot) {
                     self.begin(work, effects);
                 }
+            } else if !self.failed_flushes.is_empty() {
+                self.answer_failed_flushes(effects);
             } else {
                 return self.report_drained(effects);
             }
@@ -190,8 +208,12 @@ impl ClusterEngine {
 
     fn tell_router(&mut self, input: RouterInput, effects: &mut Vec<Effect>) {
         if let RouterInput::Fail(server) = input {
-            self.stores[server.index()].release_all();
+            return self.server_fails(server, effects);
         }
+        self.route(input, effects);
+    }
+
+    fn route(&mut self, input: RouterInput, effects: &mut Vec<Effect>) {
         let mut found = std::mem::take(&mut self.found);
         self.router.on(input, &mut found);
         for effect in found.drain(..) {
@@ -213,11 +235,12 @@ impl Machine for ClusterEngine {
 
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         self.now = now;
+        self.begin_life(effects);
         match input {
             Input::Host { tag, request } => self.host(now, tag, request, effects),
             Input::Done { io, at: _, result } => self.io_ended(io, result, effects),
             Input::Durable { through } => self.records_durable(through, effects),
-            Input::JournalFailed => self.journal_failed(),
+            Input::JournalFailed => self.journal_failed(effects),
             Input::Device { device, telemetry } => {
                 self.health.learn(device, telemetry.state);
                 self.epochs.heard(device, &telemetry);
@@ -252,12 +275,11 @@ impl Engine for ClusterEngine {
     }
 
     fn begin_checkpoint(&mut self) -> RecordNumber {
-        let issued = self.durability.issued();
-        self.recorded.as_mut().map_or(issued, |map| map.begin_checkpoint(issued))
+        self.recorded.begin_checkpoint(self.durability.issued())
     }
 
     fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
-        self.recorded.as_mut().is_none_or(|map| map.continue_checkpoint(most, visit))
+        self.recorded.continue_checkpoint(most, visit)
     }
 
     fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
@@ -267,6 +289,7 @@ impl Engine for ClusterEngine {
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         self.now = now;
         self.check_members(reshape)?;
+        self.begin_life(effects);
         self.change_members(reshape);
         self.settle(effects);
         if let Reshape::Join { .. } = reshape {
@@ -282,6 +305,7 @@ impl Engine for ClusterEngine {
 
     fn set(&mut self, now: Nanos, settings: &LiveSettings, effects: &mut Vec<Effect>) -> Result<(), LiveSettingsError> {
         self.check_live(settings)?;
+        self.begin_life(effects);
         self.set_live(now, settings, effects);
         Ok(())
     }

@@ -58,6 +58,48 @@ pub enum ClusterRecord {
         /// The object.
         index: u32,
     },
+    /// No server has the replica. Only checkpoints have it.
+    Homeless {
+        /// The replica.
+        replica: SliceReplica,
+    },
+    /// A replica misses changes of objects that another one has.
+    Missed {
+        /// The replica.
+        replica: SliceReplica,
+        /// The first of the objects.
+        first: u32,
+        /// Their number.
+        count: u32,
+    },
+    /// A replica may miss changes of objects that were never promised to be durable. So it does not count, unless no
+    /// other one is left. Only checkpoints have it.
+    Unsure {
+        /// The replica.
+        replica: SliceReplica,
+        /// The first of the objects.
+        first: u32,
+        /// Their number.
+        count: u32,
+    },
+    /// The replicas of a slice may differ from now on, because they are being changed.
+    Dirty {
+        /// The slice.
+        slice: SliceId,
+    },
+    /// The replicas of a slice are alike, and durable.
+    Clean {
+        /// The slice.
+        slice: SliceId,
+    },
+    /// After a restart: of each object of the slices that are dirty, the first replica that has it counts, and the
+    /// others are unsure.
+    Resync,
+    /// A server has failed: nothing that is there counts any more.
+    Failed {
+        /// The server.
+        server: ServerId,
+    },
     /// What was written to a server since it was new here, and what that has cost by the wear model.
     Worn {
         /// The server.
@@ -76,6 +118,13 @@ const MOVED_UNWRITTEN: u8 = 4;
 const WRITTEN: u8 = 5;
 const DISCARDED: u8 = 6;
 const WORN: u8 = 7;
+const HOMELESS: u8 = 8;
+const MISSED: u8 = 9;
+const UNSURE: u8 = 10;
+const DIRTY: u8 = 11;
+const CLEAN: u8 = 12;
+const RESYNC: u8 = 13;
+const FAILED: u8 = 14;
 
 /// The low and the high half of a number.
 const fn halves(number: u64) -> [u32; 2] {
@@ -101,6 +150,13 @@ impl EngineRecord for ClusterRecord {
             }
             Self::Written { replica, first, count } => (WRITTEN, fields(replica, [first, count])),
             Self::Discarded { replica, index } => (DISCARDED, fields(replica, [index, 0])),
+            Self::Homeless { replica } => (HOMELESS, fields(replica, [0, 0])),
+            Self::Missed { replica, first, count } => (MISSED, fields(replica, [first, count])),
+            Self::Unsure { replica, first, count } => (UNSURE, fields(replica, [first, count])),
+            Self::Dirty { slice } => (DIRTY, [slice.0, 0, 0, 0, 0]),
+            Self::Clean { slice } => (CLEAN, [slice.0, 0, 0, 0, 0]),
+            Self::Resync => (RESYNC, [0; FIELDS]),
+            Self::Failed { server } => (FAILED, [server.0.into(), 0, 0, 0, 0]),
             Self::Worn { server, pages, erases } => {
                 let ([pages, more_pages], [erases, more_erases]) = (halves(pages), halves(erases));
                 (WORN, [server.0.into(), pages, more_pages, erases, more_erases])
@@ -113,6 +169,7 @@ impl EngineRecord for ClusterRecord {
             let server = ServerId(u16::try_from(slice).ok()?);
             return Some(Self::Worn { server, pages: whole(replica, one), erases: whole(two, zero) });
         }
+        let no_more = replica == 0 && one == 0 && two == 0;
         let replica = SliceReplica { slice: SliceId(slice), replica: u8::try_from(replica).ok()? };
         let place = || Some(SlotPlace { server: ServerId(u16::try_from(one).ok()?), slot: two });
         if zero != 0 {
@@ -124,6 +181,16 @@ impl EngineRecord for ClusterRecord {
             MOVED | MOVED_UNWRITTEN => Some(Self::Moved { replica, first: one, count: two, written: kind == MOVED }),
             WRITTEN => Some(Self::Written { replica, first: one, count: two }),
             DISCARDED => (two == 0).then_some(Self::Discarded { replica, index: one }),
+            HOMELESS => (one == 0 && two == 0).then_some(Self::Homeless { replica }),
+            MISSED => Some(Self::Missed { replica, first: one, count: two }),
+            UNSURE => Some(Self::Unsure { replica, first: one, count: two }),
+            DIRTY => no_more.then_some(Self::Dirty { slice: SliceId(slice) }),
+            CLEAN => no_more.then_some(Self::Clean { slice: SliceId(slice) }),
+            RESYNC => (no_more && slice == 0).then_some(Self::Resync),
+            FAILED => {
+                let server = ServerId(u16::try_from(slice).ok()?);
+                no_more.then_some(Self::Failed { server })
+            }
             _ => None,
         }
     }
@@ -164,8 +231,19 @@ mod tests {
             (ClusterRecord::Moved { replica, first: 3, count: 5, written: false }, "04", "0300000005000000"),
             (ClusterRecord::Written { replica, first: 3, count: 5 }, "05", "0300000005000000"),
             (ClusterRecord::Discarded { replica, index: 3 }, "06", "0300000000000000"),
+            (ClusterRecord::Homeless { replica }, "08", "0000000000000000"),
+            (ClusterRecord::Missed { replica, first: 3, count: 5 }, "09", "0300000005000000"),
+            (ClusterRecord::Unsure { replica, first: 3, count: 5 }, "0a", "0300000005000000"),
         ] {
             assert_eq!(hex(record), format!("03{kind}00000403020101000000{rest}00000000"));
+        }
+        for (record, kind, first) in [
+            (ClusterRecord::Dirty { slice: replica.slice }, "0b", "04030201"),
+            (ClusterRecord::Clean { slice: replica.slice }, "0c", "04030201"),
+            (ClusterRecord::Resync, "0d", "00000000"),
+            (ClusterRecord::Failed { server: place.server }, "0e", "07000000"),
+        ] {
+            assert_eq!(hex(record), format!("03{kind}0000{first}{}", "0".repeat(32)));
         }
         let worn = ClusterRecord::Worn { server: ServerId(7), pages: 0x0102_0304_0506, erases: 9 };
         assert_eq!(hex(worn), "030700000700000006050403020100000900000000000000");

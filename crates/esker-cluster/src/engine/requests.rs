@@ -63,6 +63,9 @@ impl ClusterEngine {
         effects: &mut Vec<Effect>,
     ) {
         let piece = self.pieces.remove(&tag).expect("a part is answered once");
+        if matches!(result, Ok(ReplyKind::Changed(_))) && self.holds_back(piece.host, effects) {
+            return;
+        }
         let result = result.map(|_| ()).map_err(|error| {
             piece.error.unwrap_or(match error {
                 RequestError::Unavailable => DeviceError::NoSpace,
@@ -74,15 +77,25 @@ impl ClusterEngine {
     }
 
     /// Notes the end of something that a host's request waits for; `order` decides which of several errors is told.
-    fn host_part_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
+    pub(super) fn host_part_ended(
+        &mut self,
+        host: Tag,
+        order: u64,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.hosts.child_ended(host, order, result) {
             let result = self.hosts.result(host);
             self.hosts.reply(host, result, effects);
         }
     }
 
-    /// Changes of the map are durable before they are answered: only the devices are flushed.
+    /// Changes of the map are durable before they are answered: only the devices are flushed. That a replica misses
+    /// something may have to become durable.
     fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+        if self.holds_back(tag, effects) {
+            self.hosts.wait(tag);
+        }
         let request = Request { start: esker_core::Lba(0), length: Bytes::ZERO, ..request };
         for device in (0..self.stores.len() as u16).map(DeviceIndex) {
             if self.health.is_removed(device) {
@@ -90,7 +103,7 @@ impl ClusterEngine {
             }
             if self.health.has_failed(device) {
                 // Other servers that have what was there are flushed themselves.
-                if self.settings.replicas == 1 || self.router.has_lost_objects() {
+                if self.settings.replicas == 1 || self.health.journal_failed() || self.router.has_lost_objects() {
                     self.hosts.note(tag, device.0.into(), DeviceError::Failed);
                 }
                 continue;
@@ -124,6 +137,9 @@ impl ClusterEngine {
         let outcome = self.durability.flush_ended(device, io, result.is_ok());
         if let Some(NextFlush { hosts, like }) = outcome.next {
             self.send_flush(device, hosts, like, effects);
+        }
+        if result.is_err() && self.settings.replicas > 1 {
+            return self.failed_flushes.extend(outcome.hosts);
         }
         for host in outcome.hosts {
             self.host_part_ended(host, device.0.into(), result, effects);

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Bytes, Ratio, bits};
-use esker_tier::parts::EngineRecord;
+use esker_core::{Bytes, Ratio};
 use esker_tier::{Checkpoint, DeviceIndex, Effect, Record, RecordError, RecordNumber};
 use thiserror::Error;
 
@@ -36,9 +35,6 @@ pub enum RestoreError {
         /// The slot.
         slot: u32,
     },
-    /// Records do not say yet which replica is newer.
-    #[error("a cluster with {0} replicas cannot be restored: only one with a single copy of each slice can")]
-    Replicas(u8),
     /// A server was removed, and records say that a slice is there.
     #[error("{slice} is on {server}, which was removed")]
     Removed {
@@ -74,7 +70,7 @@ impl ClusterEngine {
     /// The engine as a checkpoint and the records that follow it describe it.
     ///
     /// # Errors
-    /// The settings are not those of the records, or the cluster has replicas.
+    /// The settings are not those of the records.
     pub fn restore(settings: &ClusterSettings, base: &Checkpoint, records: &[Record]) -> Result<Self, RestoreError> {
         Self::reopen(settings, base.through, &mut base.records.iter().copied(), &mut records.iter().copied())
     }
@@ -83,16 +79,13 @@ impl ClusterEngine {
     /// servers of the settings that are no founders have joined since.
     ///
     /// # Errors
-    /// The settings are not those of the records, or the cluster has replicas.
+    /// The settings are not those of the records.
     pub fn reopen(
         settings: &ClusterSettings,
         through: RecordNumber,
         checkpoint: &mut dyn Iterator<Item = Record>,
         journal: &mut dyn Iterator<Item = Record>,
     ) -> Result<Self, RestoreError> {
-        if settings.replicas > 1 {
-            return Err(RestoreError::Replicas(settings.replicas));
-        }
         settings.check()?;
         let mut router = settings.router()?;
         let shape = *router.map().shape();
@@ -107,18 +100,23 @@ impl ClusterEngine {
             through.0 += 1;
         }
         for replica in replicas(&shape) {
-            let motion = map.motion(replica).map(|motion| (motion.to.server, &motion.moved[..]));
+            let places = [map.home(replica), map.motion(replica).map(|motion| motion.to)];
             let servers = router.servers().len();
-            let place = [Some(map.home(replica)), map.motion(replica).map(|motion| motion.to)];
-            if let Some(place) = place.into_iter().flatten().find(|place| place.server.index() >= servers) {
+            if let Some(place) = places.into_iter().flatten().find(|place| place.server.index() >= servers) {
                 return Err(slot_error(replica.slice, place));
             }
-            router.restore(replica, map.home(replica).server, motion);
+            let motion = map.motion(replica).map(|motion| (motion.to.server, &motion.moved[..]));
+            router.restore(replica, map.home(replica).map(|home| home.server), motion);
+            let objects = 0..if map.misses_some(replica) { shape.objects_per_slice as usize } else { 0 };
+            for index in objects.filter(|index| map.reader(replica, *index).is_none()) {
+                router.distrust(replica, index);
+            }
         }
-        let mut engine = Self::over(settings, router, None, through)?;
-        engine.place_all(&map, shape)?;
-        engine.epochs.restore_wear(map.worn());
-        engine.recorded = Some(map);
+        let failed: Vec<ServerId> = map.failed_servers().collect();
+        let mut engine = Self::over(settings, router, map, through)?;
+        engine.place_all(shape)?;
+        engine.epochs.restore_wear(engine.recorded.worn());
+        engine.had_failed(&failed);
         Ok(engine)
     }
 
@@ -129,12 +127,17 @@ impl ClusterEngine {
         self
     }
 
-    /// The engine after a device was drained and removed, before any input.
+    /// The engine after a device was removed, before any input: it was drained, or other replicas make up for it.
     ///
     /// # Errors
-    /// The records say that a slice is there.
+    /// The records say that a slice is there, of which there is only one copy.
     pub fn with_removed(mut self, device: DeviceIndex) -> Result<Self, RestoreError> {
         let server = ServerId(device.0);
+        if self.settings.replicas > 1 {
+            // The router hears of it with the first input, so that a record can say what is lost.
+            self.leave(server);
+            return Ok(self);
+        }
         let map = self.router.map();
         if let Some(replica) = map.replicas().find(|replica| map.involves(*replica, server)) {
             return Err(RestoreError::Removed { slice: replica.slice, server });
@@ -146,12 +149,11 @@ impl ClusterEngine {
         Ok(self)
     }
 
-    fn place_all(&mut self, map: &RecordedMap, shape: ClusterShape) -> Result<(), RestoreError> {
-        let mut taken = BTreeSet::new();
+    fn place_all(&mut self, shape: ClusterShape) -> Result<(), RestoreError> {
+        let (map, mut taken) = (&self.recorded, BTreeSet::new());
         for replica in replicas(&shape) {
-            let home = map.home(replica);
-            let to = map.motion(replica).map(|motion| motion.to);
-            for place in std::iter::once(home).chain(to) {
+            let places = [map.home(replica), map.motion(replica).map(|motion| motion.to)];
+            for place in places.into_iter().flatten() {
                 let slots = self.router.servers().get(place.server).spec.room;
                 if place.slot >= slots || !taken.insert((place.server, place.slot)) {
                     return Err(slot_error(replica.slice, place));
@@ -159,9 +161,7 @@ impl ClusterEngine {
                 self.stores[place.server.index()].place(replica.slice, place.slot);
             }
             for index in 0..shape.objects_per_slice as usize {
-                if map.is_written(replica, index) {
-                    let has_moved = map.motion(replica).filter(|motion| bits::is_set(&motion.moved, index));
-                    let server = has_moved.map_or(home.server, |motion| motion.to.server);
+                if let Some(server) = map.holder(replica, index).filter(|_| map.is_written(replica, index)) {
                     self.stores[server.index()].set(shape.object_of(replica.slice, index), true);
                 }
             }
@@ -173,10 +173,9 @@ impl ClusterEngine {
     pub(super) fn record_wear(&mut self, effects: &mut Vec<Effect>) {
         for server in (0..self.stores.len() as u16).map(ServerId) {
             let now @ [pages, erases] = self.epochs.worn(server);
-            let Some(map) = self.recorded.as_mut().filter(|map| map.worn()[server.index()] != now) else { continue };
-            let record = ClusterRecord::Worn { server, pages, erases };
-            map.apply(record);
-            effects.push(Effect::Record { number: self.durability.issue(), record: record.record() });
+            if self.recorded.worn()[server.index()] != now {
+                self.note(ClusterRecord::Worn { server, pages, erases }, effects);
+            }
         }
     }
 
@@ -208,9 +207,7 @@ impl ClusterEngine {
             for replica in (0..shape.replicas).map(|replica| SliceReplica { slice, replica }) {
                 let Some(server) = self.router.map().reader(replica, index) else { continue };
                 self.stores[server.index()].set(object, true);
-                if let Some(map) = &mut self.recorded {
-                    map.apply(ClusterRecord::Written { replica, first: index as u32, count: 1 });
-                }
+                self.recorded.apply(ClusterRecord::Written { replica, first: index as u32, count: 1 });
             }
         }
     }
@@ -218,32 +215,27 @@ impl ClusterEngine {
     /// Asserts that what the router knows, what stores hold and what was recorded are the same, when nothing is under
     /// way.
     pub(super) fn check_stores(&self) {
-        let Some(map) = &self.recorded else { return };
-        if !self.tasks.is_empty() {
+        if !self.tasks.is_empty() || self.is_frozen || !self.has_begun || self.health.journal_failed() {
             return;
         }
-        let shape = self.router.map().shape();
+        let (map, shape) = (&self.recorded, self.router.map().shape());
+        let slot = |server: ServerId, slice: SliceId| {
+            self.stores[server.index()].slot(slice).map(|slot| SlotPlace { server, slot })
+        };
         for replica in replicas(shape) {
-            let recorded = (map.home(replica), map.motion(replica).map(|motion| motion.to));
-            let slot = |server: ServerId| {
-                self.stores[server.index()].slot(replica.slice).map(|slot| SlotPlace { server, slot })
-            };
-            match self.router.map().place(replica) {
-                ReplicaPlace::Complete(home) => {
-                    assert_eq!((slot(home), None), (Some(recorded.0), recorded.1), "{replica:?}");
-                }
-                ReplicaPlace::Offloading { source, destination } => {
-                    assert_eq!(source.and_then(slot), Some(recorded.0), "{replica:?}");
-                    // A motion is recorded with the first object. The destination may have a slot from before.
-                    if recorded.1.is_some() {
-                        assert_eq!(destination.and_then(slot), recorded.1, "{replica:?}");
-                    }
-                }
+            if let ReplicaPlace::Complete(home) = self.router.map().place(replica) {
+                assert_eq!((map.home(replica), map.motion(replica).is_none()), (slot(home, replica.slice), true));
+            }
+            let places = [map.home(replica), map.motion(replica).map(|motion| motion.to)];
+            for place in places.into_iter().flatten() {
+                assert_eq!(slot(place.server, replica.slice), Some(place), "{replica:?}");
             }
             for index in 0..shape.objects_per_slice as usize {
-                let reader = self.router.map().reader(replica, index).expect("there is one copy");
-                let has = self.stores[reader.index()].has(shape.object_of(replica.slice, index));
-                assert_eq!(has, map.is_written(replica, index), "{replica:?}, object {index}");
+                let reader = self.router.map().reader(replica, index);
+                assert_eq!(reader, map.reader(replica, index), "{replica:?}, object {index}");
+                let object = shape.object_of(replica.slice, index);
+                let has = reader.map(|reader| self.stores[reader.index()].has(object));
+                assert!(has.is_none_or(|has| has == map.is_written(replica, index)), "{replica:?}, object {index}");
             }
         }
     }

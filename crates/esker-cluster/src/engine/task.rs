@@ -56,6 +56,8 @@ pub(super) struct Task {
     pub(super) work: ServerWork,
     /// Whether others wait until it has ended.
     pub(super) holds_queue: bool,
+    /// Whether its slice stays dirty until it has ended.
+    pub(super) makes_dirty: bool,
     /// The buffer in which an object is copied.
     pub(super) buffer: Option<u32>,
     /// What it makes of the map.

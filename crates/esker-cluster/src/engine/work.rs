@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind};
-use esker_tier::parts::EngineRecord;
 use esker_tier::{BufferId, BufferPlace, BufferStep, DataRef, DeviceIndex, Effect, IoId};
 
 use super::ClusterEngine;
@@ -16,9 +15,10 @@ impl ClusterEngine {
     /// Begins what the router wants, or answers for it.
     pub(super) fn perform(&mut self, effect: route::Effect, effects: &mut Vec<Effect>) {
         match effect {
+            route::Effect::Missed { replica, index } => self.missed(replica, index, effects),
             route::Effect::Reply { tag, result } => self.replied(tag, result, effects),
             route::Effect::Work { id, tag, work, stamp: _ } => {
-                let task = Task { tag, work, holds_queue: false, buffer: None, change: None };
+                let task = Task { tag, work, holds_queue: false, makes_dirty: false, buffer: None, change: None };
                 self.tasks.insert(id, task);
                 self.begin(id, effects);
             }
@@ -70,6 +70,9 @@ impl ClusterEngine {
         if self.health.has_failed(DeviceIndex(server.0)) {
             return self.fail(id, DeviceError::Failed);
         }
+        if !self.may_change(id, slice, effects) {
+            return;
+        }
         if !self.stores[server.index()].make_room(slice) {
             return self.without_slot.push(id);
         }
@@ -120,12 +123,12 @@ impl ClusterEngine {
 
     /// Records that a replica is in motion to a server, where it has a slot, if that was not recorded yet.
     pub(super) fn record_motion(&mut self, replica: SliceReplica, server: ServerId, effects: &mut Vec<Effect>) {
-        let Some(map) = self.recorded.as_mut().filter(|map| map.motion(replica).is_none()) else { return };
+        let (home, motion) = (self.recorded.home(replica), self.recorded.motion(replica));
+        if motion.is_some() || home.is_some_and(|home| home.server == server) {
+            return;
+        }
         let slot = self.stores[server.index()].slot(replica.slice).expect("it has a slot");
-        let record = ClusterRecord::Begun { replica, place: SlotPlace { server, slot } };
-        map.apply(record);
-        let number = self.durability.issue();
-        effects.push(Effect::Record { number, record: record.record() });
+        self.note(ClusterRecord::Begun { replica, place: SlotPlace { server, slot } }, effects);
     }
 
     /// Makes all other changes of an object on a server wait for this task.

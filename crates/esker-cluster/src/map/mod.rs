@@ -237,6 +237,11 @@ impl SliceMap {
         }
     }
 
+    /// The source of a replica in motion has the newest version of an object after all.
+    pub(crate) fn trust_source(&mut self, replica: SliceReplica, index: usize) {
+        self.stale.remove((self.key(replica), index as u32));
+    }
+
     /// Ends the motion of a replica whose objects have all moved: in one step the destination becomes the source, the
     /// bits are cleared, and the epoch is raised. Returns source and destination.
     pub(crate) fn complete(&mut self, replica: SliceReplica) -> (Option<ServerId>, ServerId) {

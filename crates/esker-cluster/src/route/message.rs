@@ -3,7 +3,7 @@
 use esker_core::Bytes;
 use thiserror::Error;
 
-use crate::id::{ObjectId, ServerId, SliceId};
+use crate::id::{ObjectId, ServerId, SliceId, SliceReplica};
 use crate::map::MapEpoch;
 use crate::plan::Plan;
 use crate::shape::ServerSpec;
@@ -104,6 +104,14 @@ pub enum Effect {
         work: ServerWork,
         /// Its order.
         stamp: Stamp,
+    },
+    /// A change has succeeded elsewhere, or has failed everywhere, and this replica of the object does not count any
+    /// more: it gets the object from another one. Comes before the answer to the request.
+    Missed {
+        /// The replica.
+        replica: SliceReplica,
+        /// The place of the object in the slice.
+        index: usize,
     },
     /// The answer to a request.
     Reply {

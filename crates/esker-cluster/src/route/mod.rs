@@ -131,12 +131,18 @@ impl Router {
         })
     }
 
-    /// Puts a replica where it was when the map was recorded: complete on `home`, or on its way from there with the
-    /// objects that have moved. Only for a new router.
-    pub(crate) fn restore(&mut self, replica: SliceReplica, home: ServerId, motion: Option<(ServerId, &[u64])>) {
+    /// Puts a replica where it was when the map was recorded: nowhere, complete on `home`, or on its way from there
+    /// with the objects that have moved. Only for a new router.
+    pub(crate) fn restore(
+        &mut self,
+        replica: SliceReplica,
+        home: Option<ServerId>,
+        motion: Option<(ServerId, &[u64])>,
+    ) {
         if let Some(former) = self.home(replica) {
             self.servers.get_mut(former).used -= 1;
         }
+        let Some(home) = home else { return self.map.begin(replica, None, None) };
         self.servers.get_mut(home).used += 1;
         self.map.settle(replica, home);
         if let Some((to, moved)) = motion {
@@ -146,6 +152,23 @@ impl Router {
             for index in objects.filter(|index| bits::is_set(moved, *index)) {
                 self.map.set_moved(replica, index);
             }
+        }
+    }
+
+    /// An object of a replica does not count any more, by records or because of them: it comes from another replica.
+    pub(crate) fn distrust(&mut self, replica: SliceReplica, index: usize) {
+        self.map.distrust(replica, index);
+    }
+
+    /// An object of a replica counts again, as it is on this server.
+    pub(crate) fn trust(&mut self, replica: SliceReplica, index: usize, server: ServerId) {
+        match self.map.place(replica) {
+            ReplicaPlace::Complete(_) => {}
+            ReplicaPlace::Offloading { destination, .. } if destination == Some(server) => {
+                self.map.set_moved(replica, index);
+                self.complete_if_moved(replica);
+            }
+            ReplicaPlace::Offloading { .. } => self.map.trust_source(replica, index),
         }
     }
 

@@ -267,15 +267,19 @@ impl Router {
         };
         let have: Vec<ServerId> = work.performed.iter().copied().filter(counts).collect();
         if have.is_empty() {
-            self.keep_one_version(object);
+            self.keep_one_version(object, effects);
             return Err(RequestError::Failed);
         }
         for replica in self.map.replicas_of(slice) {
             if moving & 1 << replica.replica != 0 && self.destination_is_in(replica, index, &have) {
                 self.report.moved_by_requests += 1;
                 self.object_moved(replica, index, effects);
-            } else if self.map.reader(replica, index).is_some_and(|server| !have.contains(&server)) {
-                self.map.distrust(replica, index);
+                continue;
+            }
+            match self.map.reader(replica, index) {
+                Some(server) if have.contains(&server) => {}
+                Some(_) => self.miss(replica, index, effects),
+                None => effects.push(Effect::Missed { replica, index }),
             }
         }
         Ok(ReplyKind::Changed(have.len()))
@@ -289,11 +293,17 @@ impl Router {
 
     /// No server has told that it performed a change, though some may have: one replica decides what the object is, and
     /// the others get it from there.
-    fn keep_one_version(&mut self, object: ObjectId) {
+    fn keep_one_version(&mut self, object: ObjectId, effects: &mut Vec<Effect>) {
         let (slice, index) = self.map.slice_of(object);
         let readable = self.map.replicas_of(slice).filter(|replica| self.map.reader(*replica, index).is_some());
         let others: Vec<SliceReplica> = readable.skip(1).collect();
-        others.into_iter().for_each(|replica| self.map.distrust(replica, index));
+        others.into_iter().for_each(|replica| self.miss(replica, index, effects));
+    }
+
+    /// A replica does not count for an object any more.
+    fn miss(&mut self, replica: SliceReplica, index: usize, effects: &mut Vec<Effect>) {
+        self.map.distrust(replica, index);
+        effects.push(Effect::Missed { replica, index });
     }
 
     fn settle_copy(&mut self, id: WorkId, replica: SliceReplica, effects: &mut Vec<Effect>) {

@@ -131,6 +131,21 @@ impl<R> Durability<R> {
         books.records.push_back((books.written, what));
     }
 
+    /// Returns the number of writes completed so far on `device`, without those that were durable at once.
+    pub fn writes(&self, device: DeviceIndex) -> u64 {
+        self.devices[usize::from(device.0)].written
+    }
+
+    /// Returns how many of them are durable, counted from the first.
+    pub fn durable_writes(&self, device: DeviceIndex) -> u64 {
+        self.devices[usize::from(device.0)].durable
+    }
+
+    /// Returns true if a record is durable.
+    pub fn is_recorded(&self, record: RecordNumber) -> bool {
+        record <= self.durable
+    }
+
     /// Returns true if all writes completed so far on `device` are durable.
     pub fn is_durable(&self, device: DeviceIndex) -> bool {
         let books = &self.devices[device.0 as usize];

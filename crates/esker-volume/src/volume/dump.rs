@@ -227,6 +227,17 @@ fn describe_cluster(record: ClusterRecord) -> String {
             format!("{}: {} were written", replica.slice, objects(first, count))
         }
         ClusterRecord::Discarded { replica, index } => format!("{}: object {index} reads as zeroes", replica.slice),
+        ClusterRecord::Homeless { replica } => format!("{}: copy {} is nowhere", replica.slice, replica.replica),
+        ClusterRecord::Missed { replica, first, count } => {
+            format!("{}: copy {} lacks the newest of {}", replica.slice, replica.replica, objects(first, count))
+        }
+        ClusterRecord::Unsure { replica, first, count } => {
+            format!("{}: copy {} may lack the newest of {}", replica.slice, replica.replica, objects(first, count))
+        }
+        ClusterRecord::Dirty { slice } => format!("{slice} is dirty: its copies may differ"),
+        ClusterRecord::Clean { slice } => format!("{slice} is clean: its copies are alike"),
+        ClusterRecord::Resync => "opened: of dirty slices, the first copy counts".to_string(),
+        ClusterRecord::Failed { server } => format!("device {} has failed", server.0),
         ClusterRecord::Worn { server, pages, erases } => {
             format!("device {}: {pages} pages were written, {erases} erases by the wear model", server.0)
         }

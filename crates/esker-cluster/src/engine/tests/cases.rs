@@ -1,96 +1,10 @@
 //! Single cases.
 
-use esker_core::{DeviceError, Lba, Request, RequestKind, Tag, Telemetry};
+use esker_core::{DeviceError, RequestKind, Telemetry};
 use esker_tier::IoId;
 
+use super::driven::Driven;
 use super::*;
-
-/// An engine whose requests to devices end at once, but trims, which wait, and reads, if they are to.
-struct Driven {
-    engine: ClusterEngine,
-    /// Reads that have not ended, if they wait.
-    reads: Option<Vec<(IoId, DeviceIndex)>>,
-    trims: Vec<(IoId, DeviceIndex, Request)>,
-    /// Writes to devices: device, first sector, sectors.
-    writes: Vec<(u16, u64, u64)>,
-    replies: Vec<(Tag, Result<(), DeviceError>)>,
-    /// A device that refuses writes.
-    refuses: Option<ServerId>,
-    next: u32,
-    now: u64,
-}
-
-impl Driven {
-    fn new(settings: &ClusterSettings) -> Self {
-        let engine = ClusterEngine::new(settings).unwrap();
-        let (trims, writes, replies) = (Vec::new(), Vec::new(), Vec::new());
-        Self { engine, reads: None, trims, writes, replies, refuses: None, next: 0, now: 0 }
-    }
-
-    fn tell(&mut self, input: Input) {
-        let mut effects = Vec::new();
-        self.engine.on(Nanos(self.now), input, &mut effects);
-        self.perform(effects);
-    }
-
-    fn perform(&mut self, effects: Vec<Effect>) {
-        for effect in effects {
-            match effect {
-                Effect::Io { io, device, request, .. } if request.kind == RequestKind::Trim => {
-                    self.trims.push((io, device, request));
-                }
-                Effect::Io { io, device, request, .. } if request.kind == RequestKind::Read && self.reads.is_some() => {
-                    self.reads.as_mut().unwrap().push((io, device));
-                }
-                Effect::Io { io, device, request, .. } => {
-                    let is_refused = request.kind.is_write() && self.refuses == Some(ServerId(device.0));
-                    if request.kind.is_write() && !is_refused {
-                        self.writes.push((device.0, request.start.0, request.length.0 / 512));
-                    }
-                    let result = if is_refused { Err(DeviceError::NoSpace) } else { Ok(()) };
-                    self.tell(Input::Done { io, at: Nanos(self.now), result });
-                }
-                Effect::Harden { through } => self.tell(Input::Durable { through }),
-                Effect::Reply { tag, result } => self.replies.push((tag, result)),
-                Effect::Record { .. } | Effect::Buffer(_) | Effect::WakeAt(_) => {}
-                other => panic!("unexpected: {other:?}"),
-            }
-        }
-    }
-
-    fn request(&mut self, kind: RequestKind, start: u64, sectors: u64) {
-        let tag = Tag::new(self.next, 0);
-        self.next += 1;
-        self.tell(Input::Host { tag, request: Request::new(kind, Lba(start), Bytes(sectors * 512)) });
-    }
-
-    fn write(&mut self, start: u64, sectors: u64) {
-        self.request(RequestKind::Write { fua: false }, start, sectors);
-    }
-
-    fn router(&mut self, input: RouterInput) {
-        let mut effects = Vec::new();
-        self.engine.inputs.push_back(input);
-        self.engine.settle(&mut effects);
-        self.perform(effects);
-    }
-
-    fn home(&self, slice: u32) -> ServerId {
-        let map = self.engine.router.map();
-        match map.place(map.replicas_of(SliceId(slice)).next().unwrap()) {
-            ReplicaPlace::Complete(home) => home,
-            other => panic!("in motion: {other:?}"),
-        }
-    }
-
-    fn move_slice(&mut self, slice: u32, to: u16) {
-        let moves =
-            vec![SliceMove { slice: SliceId(slice), from: self.home(slice), to: ServerId(to), copied: Bytes(0) }];
-        self.router(RouterInput::Plan(Plan { moves, copy_at_once: false }));
-    }
-}
-
-const SLICE: u64 = SECTORS * OBJECTS;
 
 #[test]
 fn nothing_is_written_where_a_trim_is_under_way() {
@@ -287,12 +201,6 @@ fn impossible_clusters_say_what_is_wrong() {
         "`capacity` 600KiB is too much: the servers hold 30KiB with what the ring gives to each"
     );
     assert!(error(|wrong| wrong.balancer = Choice::named("lfie")).contains("lfie"));
-}
-
-#[test]
-fn a_cluster_with_replicas_cannot_be_restored() {
-    let error = ClusterEngine::restore(&settings(3, 2), &esker_tier::Checkpoint::default(), &[]).unwrap_err();
-    assert_eq!(error, RestoreError::Replicas(2));
 }
 
 /// Records of another cluster, or none at all, are an error and never a panic.

@@ -1,13 +1,15 @@
 //! The engine in the world of all engines: effects in any order, errors, losses of power.
 
 mod cases;
+mod copies;
 mod crash;
+mod driven;
 
 use esker_core::registry::Choice;
 use esker_core::{Bytes, Nanos, Ratio, Rng};
 
 use super::*;
-use crate::id::{FailureDomain, ServerId, SliceId};
+use crate::id::{FailureDomain, ServerId, SliceId, SliceReplica};
 use crate::map::ReplicaPlace;
 use crate::plan::{Plan, SliceMove};
 
@@ -15,6 +17,8 @@ use crate::plan::{Plan, SliceMove};
 const SECTORS: u64 = 4;
 const OBJECTS: u64 = 3;
 const SLOTS: u64 = 5;
+/// Sectors of a slice.
+const SLICE: u64 = SECTORS * OBJECTS;
 
 /// A small cluster, which never asks its balancer by itself.
 fn settings(servers: u32, replicas: u8) -> ClusterSettings {
@@ -40,9 +44,9 @@ fn settings(servers: u32, replicas: u8) -> ClusterSettings {
 
 /// Sets a slice in motion to another server, both by chance, and lets objects be copied.
 fn move_something(engine: &mut ClusterEngine, rng: &mut Rng, effects: &mut Vec<Effect>) {
-    let (slices, servers) = (engine.router.map().shape().slices, engine.stores.len() as u64);
-    let slice = SliceId(rng.below(slices.into()) as u32);
-    let replica = engine.router.map().replicas_of(slice).next().expect("there is one");
+    let (shape, servers) = (*engine.router.map().shape(), engine.stores.len() as u64);
+    let slice = SliceId(rng.below(shape.slices.into()) as u32);
+    let replica = SliceReplica { slice, replica: rng.below(shape.replicas.into()) as u8 };
     let ReplicaPlace::Complete(from) = engine.router.map().place(replica) else { return };
     let to = ServerId(rng.below(servers) as u16);
     let moves = vec![SliceMove { slice, from, to, copied: Bytes::ZERO }];

@@ -113,6 +113,7 @@ impl World {
                     }
                     self.pending.push(Pending { id, tag, work, stamp });
                 }
+                Effect::Missed { .. } => {}
                 Effect::Reply { tag, result } => self.reply(tag, result),
             }
         }

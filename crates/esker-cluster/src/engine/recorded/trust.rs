@@ -1,0 +1,152 @@
+//! Which replicas of an object count, after failures and losses of power.
+
+use std::ops::Range;
+
+use esker_core::bits;
+
+use super::RecordedMap;
+use crate::id::{ServerId, SliceId, SliceReplica};
+
+impl RecordedMap {
+    /// Returns whether a server has failed.
+    pub(in crate::engine) fn has_failed(&self, server: ServerId) -> bool {
+        self.failed.contains(&server)
+    }
+
+    /// The servers that have failed.
+    pub(in crate::engine) fn failed_servers(&self) -> impl Iterator<Item = ServerId> + '_ {
+        self.failed.iter().copied()
+    }
+
+    /// The slices whose replicas may differ.
+    pub(in crate::engine) fn dirty_slices(&self) -> impl Iterator<Item = SliceId> + '_ {
+        self.dirty.iter().copied()
+    }
+
+    fn replicas_of(&self, slice: SliceId) -> impl Iterator<Item = SliceReplica> + use<> {
+        (0..self.shape.replicas).map(move |replica| SliceReplica { slice, replica })
+    }
+
+    /// Returns whether the home of a replica misses something, or may.
+    pub(in crate::engine) fn misses_some(&self, replica: SliceReplica) -> bool {
+        let number = self.index(replica);
+        self.stale.has_any(number) || self.unsure.has_any(number)
+    }
+
+    /// Returns the server where an object of a replica is, if it counts unless it is unsure.
+    pub(in crate::engine) fn holder(&self, replica: SliceReplica, index: usize) -> Option<ServerId> {
+        let number = self.index(replica);
+        if let Some(motion) = self.motions.get(&number).filter(|motion| bits::is_set(&motion.moved, index)) {
+            return Some(motion.to.server);
+        }
+        self.homes[number].filter(|_| !self.stale.has(number, index)).map(|home| home.server)
+    }
+
+    /// Returns the server that has the newest version of an object in a replica; `None` if none does.
+    pub(in crate::engine) fn reader(&self, replica: SliceReplica, index: usize) -> Option<ServerId> {
+        self.holder(replica, index).filter(|_| !self.unsure.has(self.index(replica), index))
+    }
+
+    /// Returns whether it is recorded that a replica misses changes of an object.
+    pub(in crate::engine) fn has_missed(&self, replica: SliceReplica, index: usize) -> bool {
+        self.holder(replica, index).is_none()
+    }
+
+    /// A replica misses changes of objects: neither its home nor its destination has them.
+    pub(super) fn miss(&mut self, replica: SliceReplica, objects: Range<u32>) {
+        let number = self.index(replica);
+        if let Some(motion) = self.motions.get_mut(&number) {
+            bits::clear_all(&mut motion.moved, objects.start as usize..objects.end as usize);
+        }
+        self.unsure.clear(number, objects.clone());
+        self.stale.set(number, objects);
+    }
+
+    /// A replica may miss changes of objects.
+    pub(super) fn doubt(&mut self, replica: SliceReplica, objects: Range<u32>) {
+        self.unsure.set(self.index(replica), objects);
+    }
+
+    /// Slices of which a replica is on a server, or on its way there.
+    pub(in crate::engine) fn slices_at(&self, server: ServerId) -> Vec<SliceId> {
+        let is_there = |number: &usize| {
+            let to = self.motions.get(number).map(|motion| motion.to);
+            [self.homes[*number], to].into_iter().flatten().any(|place| place.server == server)
+        };
+        let replicas = (0..self.homes.len()).filter(is_there);
+        let mut slices: Vec<SliceId> =
+            replicas.map(|number| SliceId((number / usize::from(self.shape.replicas)) as u32)).collect();
+        slices.dedup();
+        slices
+    }
+
+    /// A server has failed. What was on its way there is at its home if it had not moved; what was leaving is at its
+    /// destination if it had.
+    pub(super) fn fail(&mut self, server: ServerId) {
+        let slices = self.slices_at(server);
+        self.failed.insert(server);
+        for slice in slices {
+            self.replicas_of(slice).for_each(|replica| self.fail_at(server, replica));
+            for (replica, index) in self.last_resorts(slice) {
+                self.unsure.clear(self.index(replica), index..index + 1);
+            }
+        }
+    }
+
+    fn fail_at(&mut self, server: ServerId, replica: SliceReplica) {
+        let (number, objects) = (self.index(replica), 0..self.shape.objects_per_slice);
+        let is_home = self.homes[number].is_some_and(|home| home.server == server);
+        let is_destination = self.motions.get(&number).is_some_and(|motion| motion.to.server == server);
+        if !is_home && !is_destination {
+            return;
+        }
+        let motion = self.motions.remove(&number);
+        if is_home {
+            self.stale.clear_replica(number);
+            self.homes[number] = motion.as_ref().map(|motion| motion.to);
+        }
+        let Some(motion) = motion else {
+            self.unsure.clear_replica(number);
+            return self.set_written(replica, objects, false);
+        };
+        for object in objects.filter(|object| bits::is_set(&motion.moved, *object as usize) != is_home) {
+            self.miss(replica, object..object + 1);
+        }
+    }
+
+    /// Objects of a slice that no replica has for sure, each with the first of those that are unsure.
+    fn last_resorts(&self, slice: SliceId) -> Vec<(SliceReplica, u32)> {
+        let resort = |index: u32| {
+            let object = index as usize;
+            let is_lost = self.replicas_of(slice).all(|replica| self.reader(replica, object).is_none());
+            let mut replicas = self.replicas_of(slice).filter(|replica| self.holder(*replica, object).is_some());
+            replicas.next().filter(|_| is_lost).map(|replica| (replica, index))
+        };
+        (0..self.shape.objects_per_slice).filter_map(resort).collect()
+    }
+
+    /// Objects of dirty slices that do not count after a restart, because an earlier replica that `is_there` has them.
+    pub(in crate::engine) fn doubtful(&self, is_there: impl Fn(ServerId) -> bool) -> Vec<(SliceReplica, u32)> {
+        let mut doubtful = Vec::new();
+        for &slice in &self.dirty {
+            for index in 0..self.shape.objects_per_slice {
+                let object = index as usize;
+                let counts = |replica: &SliceReplica| self.reader(*replica, object).is_some_and(&is_there);
+                let mut replicas = self.replicas_of(slice).filter(counts);
+                // What nobody has written reads as zeroes everywhere.
+                let was_written = self.replicas_of(slice).any(|replica| self.is_written(replica, object));
+                if was_written && replicas.next().is_some() {
+                    doubtful.extend(replicas.map(|replica| (replica, index)));
+                }
+            }
+        }
+        doubtful
+    }
+
+    /// After a restart, of each object of a dirty slice the first replica counts.
+    pub(super) fn resync(&mut self) {
+        for (replica, index) in self.doubtful(|_| true) {
+            self.doubt(replica, index..index + 1);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Several copies: what has to be durable before the host is answered, and what a restart makes of copies that differ.
+
+use esker_core::{DeviceError, RequestKind};
+
+use super::driven::Driven;
+use super::*;
+
+const FUA: RequestKind = RequestKind::Write { fua: true };
+
+/// The servers of the copies of a slice.
+fn homes(driven: &Driven, slice: u32) -> Vec<ServerId> {
+    let map = driven.engine.router.map();
+    map.replicas_of(SliceId(slice)).filter_map(|replica| map.reader(replica, 0)).collect()
+}
+
+/// A cluster of two copies, in which slice 0 was written and flushed. It is dirty.
+fn two_copies() -> (Driven, ClusterSettings) {
+    let settings = settings(3, 2);
+    let mut driven = Driven::new(&settings);
+    driven.request(FUA, 0, SLICE);
+    assert_eq!(driven.results(), [Ok(())]);
+    (driven, settings)
+}
+
+/// Otherwise the copy that has failed would count after a restart.
+#[test]
+fn a_write_is_answered_once_it_is_durable_that_a_copy_missed_it() {
+    for kind in [FUA, RequestKind::Write { fua: false }] {
+        let (mut driven, settings) = two_copies();
+        let first = homes(&driven, 0)[0];
+        (driven.failed, driven.hardenings) = (Some(first), Some(Vec::new()));
+        driven.request(kind, 0, SECTORS);
+        assert_eq!(driven.results(), [], "{kind:?}");
+        driven.harden();
+        assert_eq!(driven.results(), [Ok(())], "{kind:?}");
+        let restarted = driven.restart(&settings);
+        assert!(!homes(&restarted, 0).contains(&first));
+    }
+}
+
+#[test]
+fn a_flush_that_fails_on_one_copy_succeeds_once_that_is_durable() {
+    let (mut driven, _) = two_copies();
+    driven.write(0, SECTORS);
+    assert_eq!(driven.results(), [Ok(())]);
+    (driven.failed, driven.hardenings) = (Some(homes(&driven, 0)[0]), Some(Vec::new()));
+    driven.request(RequestKind::Flush, 0, 0);
+    driven.request(RequestKind::Flush, 0, 0);
+    assert_eq!(driven.results(), [], "neither this flush nor a later one");
+    driven.harden();
+    assert_eq!(driven.results(), [Ok(()), Ok(())]);
+}
+
+/// If both copies fail, what was written may be gone.
+#[test]
+fn a_flush_fails_with_the_last_copy() {
+    let (mut driven, _) = two_copies();
+    driven.write(0, SECTORS);
+    for server in homes(&driven, 0) {
+        driven.failed = Some(server);
+        driven.write(0, 1);
+        driven.results();
+    }
+    driven.request(RequestKind::Flush, 0, 0);
+    assert_eq!(driven.results(), [Err(DeviceError::Failed)]);
+}
+
+/// A slice that was being changed when power was lost: only the first copy counts, until the second is the same again.
+#[test]
+fn after_a_restart_only_one_copy_of_a_dirty_slice_is_read() {
+    let (driven, settings) = two_copies();
+    let both = homes(&driven, 0);
+    let mut driven = driven.restart(&settings);
+    driven.request(RequestKind::Read, 0, 1);
+    assert_eq!((driven.results(), homes(&driven, 0)), (vec![Ok(())], both[..1].to_vec()));
+    driven.writes.clear();
+    driven.router(RouterInput::CopyBudget(Bytes(SLICE * 512)));
+    let copied: Vec<(u16, u64)> = driven.writes.iter().map(|(device, _, sectors)| (*device, *sectors)).collect();
+    assert_eq!((copied, homes(&driven, 0)), (vec![(both[1].0, SECTORS); OBJECTS as usize], both));
+}
+
+/// What is durable and quiet is not copied after a restart.
+#[test]
+fn a_slice_that_was_flushed_and_is_quiet_needs_no_resync() {
+    let (mut driven, settings) = two_copies();
+    driven.write(1, 1);
+    driven.request(RequestKind::Flush, 0, 0);
+    for second in 1..4 {
+        driven.now = Nanos::from_secs(second).0;
+        driven.tell(Input::Timer);
+    }
+    // A record of something else carries it along.
+    driven.write(SLICE, 1);
+    let mut driven = driven.restart(&settings);
+    driven.request(RequestKind::Read, 0, 1);
+    assert_eq!(homes(&driven, 0).len(), 2);
+}
+
+/// A copy that may differ is better than none, unless it is known to miss a change.
+#[test]
+fn if_the_copy_that_counts_fails_the_other_one_does_unless_it_is_older() {
+    for is_older in [false, true] {
+        let (driven, settings) = two_copies();
+        let both = homes(&driven, 0);
+        let mut driven = driven.restart(&settings);
+        if is_older {
+            driven.refuses = Some(both[1]);
+            driven.write(0, SECTORS);
+            assert_eq!(driven.results(), [Ok(())]);
+        }
+        driven.failed = Some(both[0]);
+        driven.write(SECTORS, 1);
+        driven.results();
+        driven.request(RequestKind::Read, 0, 1);
+        let expected = if is_older { Err(DeviceError::Failed) } else { Ok(()) };
+        assert_eq!(driven.results(), [expected], "{is_older}");
+    }
+}
