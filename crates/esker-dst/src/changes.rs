@@ -89,7 +89,7 @@ impl World {
     ) -> Result<(), String> {
         let asked = self.change.take().ok_or("a change ends that nobody has asked for")?;
         if let Err(error) = result {
-            return if self.host.may_fail { Ok(()) } else { Err(format!("{asked:?}: {error}")) };
+            return if self.host.may_fail || self.has_failed { Ok(()) } else { Err(format!("{asked:?}: {error}")) };
         }
         match asked {
             Asked::Join { .. } => self.outcome.joined += 1,

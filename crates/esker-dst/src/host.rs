@@ -14,6 +14,8 @@ struct Sector {
     /// Versions that it may hold, with the step at which the write of each had ended; `None` while it is under way or
     /// if it has failed.
     versions: Vec<(u64, Option<u64>)>,
+    /// Versions that other copies may still have since the last restart, as long as it was not written since.
+    of_other_copies: Vec<u64>,
 }
 
 /// A request of the host that is under way.
@@ -36,6 +38,8 @@ pub(crate) struct Host {
     step: u64,
     /// Whether a device has failed since the volume was opened: then requests may fail.
     pub(crate) may_fail: bool,
+    /// Whether a disk has failed of which others have copies: what they missed before a restart may be read.
+    pub(crate) may_be_of_other_copies: bool,
 }
 
 /// The most sectors of a request.
@@ -44,9 +48,16 @@ const LENGTH_MAX: u64 = 96;
 impl Host {
     /// A host of a volume of `capacity` zero bytes.
     pub(crate) fn new(capacity: Bytes) -> Self {
-        let sector = Sector { versions: vec![(0, Some(0))] };
-        let sectors = vec![sector; (capacity.0 / SECTOR as u64) as usize];
-        Self { sectors, tags: TagSlab::default(), pending: BTreeMap::new(), version: 0, step: 0, may_fail: false }
+        let sectors = vec![Sector::zero(); (capacity.0 / SECTOR as u64) as usize];
+        Self {
+            sectors,
+            tags: TagSlab::default(),
+            pending: BTreeMap::new(),
+            version: 0,
+            step: 0,
+            may_fail: false,
+            may_be_of_other_copies: false,
+        }
     }
 
     /// Notes that the volume offers `capacity`. What is new holds zeroes.
@@ -57,8 +68,7 @@ impl Host {
         if capacity < self.capacity() {
             return Err(format!("the volume offers {capacity} instead of {}", self.capacity()));
         }
-        let new = Sector { versions: vec![(0, Some(0))] };
-        self.sectors.resize((capacity.0 / SECTOR as u64) as usize, new);
+        self.sectors.resize((capacity.0 / SECTOR as u64) as usize, Sector::zero());
         Ok(())
     }
 
@@ -135,6 +145,7 @@ impl Host {
                 for sector in self.sectors_of(&request) {
                     let own = sector.versions.iter_mut().rfind(|(own, ended)| *own == version && ended.is_none());
                     *own.ok_or("a write ended twice")? = (version, Some(step));
+                    sector.of_other_copies.clear();
                     if kind.is_fua() {
                         sector.promise(step);
                     }
@@ -157,7 +168,8 @@ impl Host {
             };
             // A device that has failed may have lost what was not promised.
             let is_old = self.may_fail && sector.versions.iter().any(|(version, _)| *version == found);
-            if !is_right && !is_old {
+            let is_of_another = self.may_be_of_other_copies && sector.of_other_copies.contains(&found);
+            if !is_right && !is_old && !is_of_another {
                 return Err(format!("sector {number} has version {found} instead of {last}: {:?}", sector.versions));
             }
         }
@@ -179,9 +191,11 @@ impl Host {
         for (number, bytes) in (start..).zip(bytes.chunks(SECTOR)) {
             let found = version_of(number, bytes)?;
             let sector = &mut self.sectors[number as usize];
-            if !sector.versions.iter().any(|(version, _)| *version == found) {
+            let is_of_another = self.may_be_of_other_copies && sector.of_other_copies.contains(&found);
+            if !is_of_another && !sector.versions.iter().any(|(version, _)| *version == found) {
                 return Err(format!("sector {number} has version {found} after a crash: {:?}", sector.versions));
             }
+            sector.of_other_copies.extend(sector.versions.iter().map(|(version, _)| *version));
             sector.versions = vec![(found, Some(self.step))];
         }
         Ok(())
@@ -189,6 +203,11 @@ impl Host {
 }
 
 impl Sector {
+    /// A sector that was never written.
+    fn zero() -> Self {
+        Self { versions: vec![(0, Some(0))], of_other_copies: Vec::new() }
+    }
+
     /// Notes that what was written by `step` is durable.
     fn promise(&mut self, step: u64) {
         let promised = self.versions.iter().rposition(|(_, ended)| ended.is_some_and(|ended| ended <= step));

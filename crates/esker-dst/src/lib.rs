@@ -6,6 +6,7 @@ mod case_tests;
 mod changes;
 mod damage;
 mod disk;
+mod failures;
 mod host;
 mod members;
 mod plan;

@@ -22,6 +22,9 @@ pub struct Plan {
     pub changes: u64,
     /// Whether all volumes are clusters. Else none is.
     pub clusters: bool,
+    /// Copies that a cluster keeps of each slice; 0 is one copy, too. With several, a single disk fails in all lives,
+    /// and nothing may be lost by that.
+    pub copies: u8,
     /// A fault that the first disk has from the beginning, to see that the oracle finds it.
     pub wrong: DiskFault,
 }
@@ -82,6 +85,12 @@ pub struct Outcome {
     pub set: u64,
     /// Changes that were refused.
     pub refused: u64,
+    /// Disks that failed while others had copies.
+    pub made_up_for: u64,
+    /// Disks that were taken out as lost.
+    pub given_up: u64,
+    /// Slices that were copied anew after that.
+    pub rebuilt: u64,
 }
 
 /// A promise that the volume has broken.
@@ -124,6 +133,9 @@ impl std::ops::AddAssign for Outcome {
             offered,
             set,
             refused,
+            made_up_for,
+            given_up,
+            rebuilt,
         } = other;
         self.caches += caches;
         self.clusters += clusters;
@@ -145,5 +157,8 @@ impl std::ops::AddAssign for Outcome {
         self.offered += offered;
         self.set += set;
         self.refused += refused;
+        self.made_up_for += made_up_for;
+        self.given_up += given_up;
+        self.rebuilt += rebuilt;
     }
 }

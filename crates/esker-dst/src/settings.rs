@@ -39,7 +39,7 @@ pub(crate) fn settings(disks: usize, rng: &mut Rng) -> VolumeSettings {
 }
 
 /// Random settings of a cluster: small slices, short epochs, and balancers that move something whenever they can.
-pub(crate) fn cluster(rng: &mut Rng) -> VolumeSettings {
+pub(crate) fn cluster(copies: u8, rng: &mut Rng) -> VolumeSettings {
     let balancers = [
         json!({ "kind": "ewo", "sigma_c": 0, "eta_c": "0%", "horizon_epochs": 1 }),
         json!({ "kind": "edm-like", "lambda": "0%", "horizon_epochs": 1, "round": "any" }),
@@ -49,7 +49,7 @@ pub(crate) fn cluster(rng: &mut Rng) -> VolumeSettings {
     let (epoch, copies_after) = (pick(rng, &["400us", "4ms"]), pick(rng, &["0%", "50%"]));
     let options = json!({
         "object": Bytes(4096 << rng.below(5)), "objects_per_slice": 1 + rng.below(6), "partitions": 64,
-        "reserve": "30%", "balancer": balancer, "epoch": epoch, "copies_after": copies_after,
+        "replicas": copies.max(1), "reserve": "30%", "balancer": balancer, "epoch": epoch, "copies_after": copies_after,
         "copied_bytes_per_second": pick(rng, &["1GiB", "8GiB"]), "rated_fills": 10,
     });
     VolumeSettings::new("cluster", options)

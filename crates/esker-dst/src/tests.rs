@@ -24,6 +24,7 @@ const PLAN: Plan = Plan {
     cuts: Cuts::Never,
     changes: 0,
     clusters: false,
+    copies: 0,
     wrong: DiskFault::None,
 };
 
@@ -114,6 +115,29 @@ fn clusters_keep_their_promises_while_disks_join_leave_and_fail() {
 fn clusters_keep_their_promises_wherever_the_power_fails_while_disks_join_and_leave() {
     let all = run_all(4, Plan { steps: 300, lives: 3, cuts: Cuts::Always, changes: 15, ..CLUSTERS });
     assert!(all.cuts > 100 && all.joined > 1, "{all:?}");
+}
+
+const COPIES: Plan = Plan { copies: 2, faults: true, ..CLUSTERS };
+
+#[test]
+fn clusters_of_copies_make_up_for_a_disk() {
+    let all = run_all(12, COPIES);
+    assert!(
+        all.made_up_for > 6 && all.degraded > 6 && all.given_up > 1 && all.rebuilt > 200 && all.lost == 0,
+        "{all:?}"
+    );
+}
+
+#[test]
+fn clusters_of_copies_make_up_for_a_disk_wherever_the_power_fails() {
+    let all = run_all(3, Plan { steps: 300, lives: 3, cuts: Cuts::Always, ..COPIES });
+    assert!(all.cuts > 200 && all.made_up_for > 0 && all.lost == 0, "{all:?}");
+}
+
+#[test]
+fn clusters_of_copies_make_up_for_a_disk_while_disks_join_and_leave() {
+    let all = run_all(6, Plan { changes: 60, copies: 3, ..COPIES });
+    assert!(all.joined > 5 && all.removed > 3 && all.made_up_for > 2 && all.lost == 0, "{all:?}");
 }
 
 #[test]

@@ -52,6 +52,10 @@ pub(crate) struct World {
     pub(crate) host: Host,
     /// The ranges that the volume's policy pins, if it follows a map.
     map: Option<Arc<[PinnedRange]>>,
+    /// Whether the volume keeps several copies, so that it makes up for a disk that fails.
+    pub(crate) has_copies: bool,
+    /// Whether a disk has failed.
+    pub(crate) has_failed: bool,
     pub(crate) outcome: Outcome,
 }
 
@@ -64,7 +68,8 @@ pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
     let mut world = World::create(plan).map_err(|what| violation(0, what))?;
     for life in 1..=plan.lives {
         let Some(mut volume) = world.open().map_err(|what| violation(life, what))? else { return Ok(world.outcome) };
-        let lived = world.check_recovered(&mut volume).and_then(|()| world.live(&mut volume, plan, life));
+        let checked = world.check_recovered(&mut volume).and_then(|()| world.give_up_lost(&mut volume));
+        let lived = checked.and_then(|()| world.live(&mut volume, plan, life));
         lived.map_err(|what| violation(life, what))?;
         world.crash();
     }
@@ -77,10 +82,11 @@ impl World {
     fn create(plan: &Plan) -> Result<Self, String> {
         let mut rng = Rng::derive(plan.seed, "volume");
         // With one disk, there is one copy of the map.
-        let count = if plan.cuts == Cuts::AfterCheckpoints { 1 } else { 1 + rng.below(3) };
+        let drawn = if plan.cuts == Cuts::AfterCheckpoints { 1 } else { 1 + rng.below(3) };
+        let count = if plan.copies > 1 { drawn + u64::from(plan.copies) } else { drawn };
         let disk = |index| VirtualDisk::new(Bytes((3 << 20) + 4096 * rng.below(1024)), plan.seed ^ index);
         let disks: Vec<VirtualDisk> = (0..count).map(disk).collect();
-        let mut settings = if plan.clusters { cluster(&mut rng) } else { settings(disks.len(), &mut rng) };
+        let mut settings = if plan.clusters { cluster(plan.copies, &mut rng) } else { settings(disks.len(), &mut rng) };
         let sizes: Vec<Bytes> = disks.iter().map(BlockingBackend::capacity).collect();
         // Devices of a map stay where they are.
         let map = (plan.changes == 0).then(|| map(&mut settings, &sizes, plan.seed)).flatten();
@@ -124,12 +130,14 @@ impl World {
             since_checkpoint,
             host,
             map,
+            has_copies: plan.copies > 1,
+            has_failed: false,
             outcome,
         })
     }
 
     /// The disks that are opened: those that are there, and sometimes one that was removed.
-    fn present(&mut self) -> Vec<VirtualDisk> {
+    pub(crate) fn present(&mut self) -> Vec<VirtualDisk> {
         let mut present = Vec::new();
         for (disk, (_, fate)) in self.disks.iter().zip(&self.members) {
             if *fate == Fate::IsThere || *fate == Fate::WasRemoved && self.rng.chance(1, 4) {
@@ -175,7 +183,7 @@ impl World {
                     self.outcome.journal_records += state.journal_records;
                     self.outcome.degraded += u64::from(state.missing().next().is_some());
                     self.host.offer(volume.capacity())?;
-                    self.host.may_fail = state.missing().next().is_some();
+                    self.host.may_fail = state.missing().next().is_some() && !self.has_copies;
                     return Ok(Some(volume));
                 }
             }
@@ -266,7 +274,7 @@ impl World {
         let ends_quietly = self.rng.chance(1, 2);
         for step in 0..steps {
             if fault_at == Some(step) {
-                self.fail_a_disk();
+                self.fail_a_disk(volume);
             }
             if plan.changes > 0 && self.rng.chance(1, plan.changes) && !is_read_only && !volume.is_changing() {
                 self.ask_for_change(volume)?;
@@ -298,7 +306,9 @@ impl World {
             }
             self.serve(volume)?;
         }
-        self.outcome.moves += volume.report().cluster.map_or(0, |cluster| cluster.moves_done);
+        let report = volume.report().cluster;
+        self.outcome.moves += report.as_ref().map_or(0, |cluster| cluster.moves_done);
+        self.outcome.rebuilt += report.map_or(0, |cluster| cluster.copies_lost);
         Ok(())
     }
 
@@ -315,6 +325,8 @@ impl World {
             since_checkpoint: self.since_checkpoint,
             host: self.host.clone(),
             map: self.map.clone(),
+            has_copies: self.has_copies,
+            has_failed: self.has_failed,
             outcome: Outcome::default(),
         };
         copy.crash();
@@ -334,29 +346,6 @@ impl World {
         match volume.next_change() {
             Some(result) => self.end_change(volume, result),
             None => Ok(()),
-        }
-    }
-
-    /// Has a disk fail from now on.
-    fn fail_a_disk(&mut self) {
-        let index = self.rng.below(self.disks.len() as u64) as usize;
-        if self.members[index].1 == Fate::WasRemoved {
-            return;
-        }
-        // A disk that goes on after a failed flush is the hardest to get right.
-        let faults = [
-            DiskFault::FlushFails,
-            DiskFault::FlushFails,
-            DiskFault::FlushFailsThenSilent,
-            DiskFault::Full,
-            DiskFault::Dead,
-            DiskFault::Silent,
-        ];
-        let fault = faults[self.rng.below(faults.len() as u64) as usize];
-        self.disks[index].set_fault(fault);
-        self.host.may_fail = true;
-        if !matches!(fault, DiskFault::FlushFails | DiskFault::Full) {
-            self.members[index].1 = Fate::HasDied;
         }
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, DeviceState};
 use esker_volume::{
     DeviceIo, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange, VolumeMap,
     WhatIsThere,
@@ -118,7 +118,9 @@ impl Changes {
             VolumeOperation::Keep { device } => Some(VolumeChange::Keep { device: index(volume, &device)? }),
             VolumeOperation::Remove { device } => {
                 let index = index(volume, &device)?;
-                if volume.drain_progress(index) != Some(DrainProgress::Empty) {
+                // Of what was on one that has failed, others may have copies: the engine knows.
+                let has_failed = volume.device_state(index) == DeviceState::Failed;
+                if !has_failed && volume.drain_progress(index) != Some(DrainProgress::Empty) {
                     return Err(not_empty(&device, volume.drain_progress(index)));
                 }
                 change.removed = Some(device);

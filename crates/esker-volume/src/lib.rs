@@ -34,5 +34,5 @@ pub use store::{Store, device_error};
 pub use volume::{
     ChangeError, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError, EngineSettings, JoinPlan,
     JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume, VolumeChange, VolumeError,
-    VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check, create, dump,
+    VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check, create, dump, remove_lost,
 };

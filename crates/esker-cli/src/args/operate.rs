@@ -117,9 +117,11 @@ pub(crate) struct VolumeDrainArguments {
 /// Arguments of `esker volume remove-device`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-        esker volume remove-device home.volume flash\n\
+        esker volume remove-device home.volume flash\n  \
+        esker volume remove-device pair.volume b --lost\n\
         \n\
-        The device has to be empty: `esker volume drain` moves its data to the others.")]
+        The device has to be empty: `esker volume drain` moves its data to the others. One that has failed\n\
+        can be removed at once if others have copies of its data, and so can one that is gone (--lost).")]
 pub(crate) struct VolumeRemoveDeviceArguments {
     /// The volume's file
     #[arg(value_name = "VOLUME")]
@@ -127,6 +129,9 @@ pub(crate) struct VolumeRemoveDeviceArguments {
     /// The name of the device
     #[arg(value_name = "DEVICE")]
     pub(crate) device: String,
+    /// It is missing, and will not come back; nobody may serve the volume meanwhile
+    #[arg(long)]
+    pub(crate) lost: bool,
 }
 
 /// Arguments of `esker volume grow`.

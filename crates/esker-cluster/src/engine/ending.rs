@@ -55,6 +55,9 @@ impl ClusterEngine {
             // A trim is a hint: the record says that the object reads as zeroes.
             (ServerWork::Delete { .. }, _) => self.end(id, true),
             (_, Err(error)) => {
+                if kind == RequestKind::Read {
+                    self.fall_back(server, object_of(&work), effects);
+                }
                 let piece = tag.map(|tag| self.pieces[&tag]);
                 self.fail(id, piece.map_or(error, |piece| error.of_whole(piece.offset, piece.length(), before)));
             }
@@ -76,7 +79,7 @@ impl ClusterEngine {
         }
     }
 
-    fn has_failed(&self, server: ServerId) -> bool {
+    pub(super) fn has_failed(&self, server: ServerId) -> bool {
         self.health.device(DeviceIndex(server.0)) == DeviceState::Failed
     }
 

@@ -77,7 +77,7 @@ pub struct ClusterEngine {
     held: VecDeque<(RecordNumber, Tag)>,
     /// Flushes of the host that failed on a server which others make up for.
     failed_flushes: Vec<Tag>,
-    /// Whether replicas were compared with what the records say of them, which the first input causes.
+    /// Whether an engine that was restored has had its first input ([`Self::begin_life`]).
     has_begun: bool,
     /// Work that waits for the end of other work on the same object of a server.
     queues: BTreeMap<(ServerId, ObjectId), VecDeque<EffectId>>,
@@ -159,7 +159,7 @@ impl ClusterEngine {
             last_missed: RecordNumber(0),
             held: VecDeque::new(),
             failed_flushes: Vec::new(),
-            has_begun: false,
+            has_begun: true,
             queues: BTreeMap::new(),
             without_slot: Vec::new(),
             purges: BTreeMap::new(),
@@ -254,9 +254,10 @@ impl Machine for ClusterEngine {
         self.settle(effects);
     }
 
-    /// Wear is looked at some times in each epoch, so that the policy is not asked about the epoch before.
+    /// Wear is looked at some times in each epoch, so that the policy is not asked about the epoch before. After a
+    /// restart there is something to do at once.
     fn look_period(&self) -> Option<Nanos> {
-        Some(self.settings.pace.look_period())
+        Some(if self.has_begun { self.settings.pace.look_period() } else { Nanos(1) })
     }
 }
 

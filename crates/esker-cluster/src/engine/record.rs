@@ -82,6 +82,15 @@ pub enum ClusterRecord {
         /// Their number.
         count: u32,
     },
+    /// A replica that was unsure counts, because the one that did cannot be read.
+    Sure {
+        /// The replica.
+        replica: SliceReplica,
+        /// The first of the objects.
+        first: u32,
+        /// Their number.
+        count: u32,
+    },
     /// The replicas of a slice may differ from now on, because they are being changed.
     Dirty {
         /// The slice.
@@ -125,6 +134,7 @@ const DIRTY: u8 = 11;
 const CLEAN: u8 = 12;
 const RESYNC: u8 = 13;
 const FAILED: u8 = 14;
+const SURE: u8 = 15;
 
 /// The low and the high half of a number.
 const fn halves(number: u64) -> [u32; 2] {
@@ -153,6 +163,7 @@ impl EngineRecord for ClusterRecord {
             Self::Homeless { replica } => (HOMELESS, fields(replica, [0, 0])),
             Self::Missed { replica, first, count } => (MISSED, fields(replica, [first, count])),
             Self::Unsure { replica, first, count } => (UNSURE, fields(replica, [first, count])),
+            Self::Sure { replica, first, count } => (SURE, fields(replica, [first, count])),
             Self::Dirty { slice } => (DIRTY, [slice.0, 0, 0, 0, 0]),
             Self::Clean { slice } => (CLEAN, [slice.0, 0, 0, 0, 0]),
             Self::Resync => (RESYNC, [0; FIELDS]),
@@ -184,6 +195,7 @@ impl EngineRecord for ClusterRecord {
             HOMELESS => (one == 0 && two == 0).then_some(Self::Homeless { replica }),
             MISSED => Some(Self::Missed { replica, first: one, count: two }),
             UNSURE => Some(Self::Unsure { replica, first: one, count: two }),
+            SURE => Some(Self::Sure { replica, first: one, count: two }),
             DIRTY => no_more.then_some(Self::Dirty { slice: SliceId(slice) }),
             CLEAN => no_more.then_some(Self::Clean { slice: SliceId(slice) }),
             RESYNC => (no_more && slice == 0).then_some(Self::Resync),
@@ -234,6 +246,7 @@ mod tests {
             (ClusterRecord::Homeless { replica }, "08", "0000000000000000"),
             (ClusterRecord::Missed { replica, first: 3, count: 5 }, "09", "0300000005000000"),
             (ClusterRecord::Unsure { replica, first: 3, count: 5 }, "0a", "0300000005000000"),
+            (ClusterRecord::Sure { replica, first: 3, count: 5 }, "0f", "0300000005000000"),
         ] {
             assert_eq!(hex(record), format!("03{kind}00000403020101000000{rest}00000000"));
         }

@@ -35,6 +35,14 @@ pub enum RestoreError {
         /// The slot.
         slot: u32,
     },
+    /// A server was lost, and no other one has a copy of a slice that was there.
+    #[error("the only copy of {slice} is on {server}")]
+    LastCopy {
+        /// The slice.
+        slice: SliceId,
+        /// The server.
+        server: ServerId,
+    },
     /// A server was removed, and records say that a slice is there.
     #[error("{slice} is on {server}, which was removed")]
     Removed {
@@ -117,6 +125,7 @@ impl ClusterEngine {
         engine.place_all(shape)?;
         engine.epochs.restore_wear(engine.recorded.worn());
         engine.had_failed(&failed);
+        engine.has_begun = false;
         Ok(engine)
     }
 
@@ -130,13 +139,16 @@ impl ClusterEngine {
     /// The engine after a device was removed, before any input: it was drained, or other replicas make up for it.
     ///
     /// # Errors
-    /// The records say that a slice is there, of which there is only one copy.
+    /// The records say that a slice is there, and no other device has a copy of it.
     pub fn with_removed(mut self, device: DeviceIndex) -> Result<Self, RestoreError> {
         let server = ServerId(device.0);
         if self.settings.replicas > 1 {
             // The router hears of it with the first input, so that a record can say what is lost.
             self.leave(server);
-            return Ok(self);
+            return match self.last_copy_on(server) {
+                Some(slice) => Err(RestoreError::LastCopy { slice, server }),
+                None => Ok(self),
+            };
         }
         let map = self.router.map();
         if let Some(replica) = map.replicas().find(|replica| map.involves(*replica, server)) {

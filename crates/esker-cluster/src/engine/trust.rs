@@ -5,22 +5,20 @@ use esker_tier::{DeviceIndex, Effect};
 
 use super::ClusterEngine;
 use super::record::ClusterRecord;
-use crate::id::{ServerId, SliceId, SliceReplica};
+use crate::id::{ObjectId, ServerId, SliceId, SliceReplica};
 use crate::route::RouterInput;
 
 impl ClusterEngine {
-    /// With the first input, replicas that may differ since power was lost get what the first of them has, and what was
-    /// on devices that are gone is rebuilt. While a device is missing, nothing is written: then it is only decided
-    /// which replica is read.
+    /// With the first input after a restart, what was in motion goes on, replicas that may differ since power was lost
+    /// get what the first of them has, and what was on devices that are gone is rebuilt. While a device is missing,
+    /// nothing is written: then it is only decided which replica is read.
     pub(super) fn begin_life(&mut self, effects: &mut Vec<Effect>) {
-        if std::mem::replace(&mut self.has_begun, true) || self.settings.replicas == 1 {
+        if std::mem::replace(&mut self.has_begun, true) {
             return;
         }
         if self.is_frozen {
             self.inputs.clear();
-            let is_there = |server: ServerId| !self.health.is_absent(DeviceIndex(server.0));
-            let doubtful = self.recorded.doubtful(is_there);
-            return doubtful.into_iter().for_each(|(replica, index)| self.router.distrust(replica, index as usize));
+            return self.choose_what_is_read();
         }
         while let Some(input) = self.inputs.pop_front() {
             self.tell_router(input, effects);
@@ -35,6 +33,17 @@ impl ClusterEngine {
         self.wake_if_moving(self.now, effects);
     }
 
+    /// While a device is missing, one replica that is there is read of each object that may differ.
+    fn choose_what_is_read(&mut self) {
+        let is_there = |server: ServerId| !self.health.is_absent(DeviceIndex(server.0));
+        let (doubtful, left) = (self.recorded.doubtful(is_there), self.recorded.left_unsure(is_there));
+        doubtful.into_iter().for_each(|(replica, index)| self.router.distrust(replica, index as usize));
+        for (replica, index) in left {
+            let server = self.recorded.holder(replica, index as usize).expect("it is there");
+            self.router.trust(replica, index as usize, server);
+        }
+    }
+
     /// Servers had failed before the engine was restored.
     pub(super) fn had_failed(&mut self, servers: &[ServerId]) {
         for &server in servers {
@@ -45,27 +54,34 @@ impl ClusterEngine {
         self.router.on(RouterInput::EpochEnds, &mut Vec::new());
     }
 
+    /// A slice with an object of which no copy is left without a server that was removed and has not failed before.
+    pub(super) fn last_copy_on(&self, server: ServerId) -> Option<SliceId> {
+        let (recorded, map) = (&self.recorded, self.router.map());
+        let is_gone = |server: ServerId| self.health.is_removed(DeviceIndex(server.0));
+        let objects = map.shape().objects_per_slice as usize;
+        let is_last = |slice: &SliceId| {
+            (0..objects).any(|index| {
+                let mut holders = map.replicas_of(*slice).filter_map(|replica| recorded.holder(replica, index));
+                map.replicas_of(*slice).any(|replica| recorded.is_written(replica, index)) && holders.all(is_gone)
+            })
+        };
+        recorded.slices_at(server).into_iter().find(is_last)
+    }
+
     /// A server has failed: nothing that is there counts any more, also after a restart.
     pub(super) fn server_fails(&mut self, server: ServerId, effects: &mut Vec<Effect>) {
         self.stores[server.index()].release_all();
+        // Work that waits for a slot there waits in vain.
+        self.has_freed_slots = true;
         let slices = self.recorded.slices_at(server);
         let is_removed = self.health.is_removed(DeviceIndex(server.0));
         if self.settings.replicas == 1 || self.recorded.has_failed(server) || (is_removed && slices.is_empty()) {
             return self.route(RouterInput::Fail(server), effects);
         }
-        let is_unsure = |&(replica, index): &(SliceReplica, usize)| {
-            self.recorded.reader(replica, index).is_none() && !self.recorded.has_missed(replica, index)
-        };
-        let were_unsure: Vec<_> = self.objects_of(&slices).into_iter().filter(is_unsure).collect();
         self.last_missed = self.note(ClusterRecord::Failed { server }, effects);
         self.durability.harden(effects);
         self.route(RouterInput::Fail(server), effects);
-        for (replica, index) in were_unsure {
-            if let Some(reader) = self.recorded.reader(replica, index) {
-                self.router.trust(replica, index, reader);
-            }
-        }
-        self.correct_records(&slices, effects);
+        self.agree_on(&slices, effects);
     }
 
     /// All objects of all replicas of slices.
@@ -75,21 +91,46 @@ impl ClusterEngine {
         replicas.flat_map(|replica| (0..objects).map(move |index| (replica, index))).collect()
     }
 
-    /// Records are ahead of the router: of an object that had just moved, they took the destination for the only place,
-    /// and the router still has it at the source. If it was the last one, records have even forgotten the source.
-    fn correct_records(&mut self, slices: &[SliceId], effects: &mut Vec<Effect>) {
+    /// After a failure, what the router knows and what was recorded are the same again. Records are ahead of the router
+    /// where an object has just moved. If it is at a destination that is left, it counts there. If it was at one that
+    /// has failed, it counts at the source, where the router still has it; if it was the last object of its slice,
+    /// records have even forgotten the source. Besides, an unsure object counts if no other one is left.
+    fn agree_on(&mut self, slices: &[SliceId], effects: &mut Vec<Effect>) {
         for (replica, index) in self.objects_of(slices) {
-            if let Some(server) = self.router.map().reader(replica, index)
-                && self.recorded.reader(replica, index).is_none()
-            {
-                let object = self.router.map().shape().object_of(replica.slice, index);
-                let written = self.stores[server.index()].has(object);
-                if self.recorded.home(replica).is_none() {
-                    self.record_motion(replica, server, effects);
+            let object = self.router.map().shape().object_of(replica.slice, index);
+            match (self.router.map().reader(replica, index), self.recorded.reader(replica, index)) {
+                (None, Some(server)) => {
+                    let written = self.recorded.is_written(replica, index);
+                    self.stores[server.index()].set(object, written);
+                    self.router.trust(replica, index, server);
                 }
-                self.note(ClusterRecord::Moved { replica, first: index as u32, count: 1, written }, effects);
+                (Some(server), None) => {
+                    let written = self.stores[server.index()].has(object);
+                    if self.recorded.home(replica).is_none() {
+                        self.record_motion(replica, server, effects);
+                    }
+                    self.note(ClusterRecord::Moved { replica, first: index as u32, count: 1, written }, effects);
+                }
+                _ => {}
             }
         }
+    }
+
+    /// The only copy of an object that counts cannot be read: then an unsure one does.
+    pub(super) fn fall_back(&mut self, server: ServerId, object: ObjectId, effects: &mut Vec<Effect>) {
+        let (slice, index) = self.router.map().slice_of(object);
+        if self.settings.replicas == 1 || self.is_frozen || self.has_failed(server) {
+            return;
+        }
+        let Some((only, unsure, holder)) = self.recorded.only_and_unsure((slice, index), server) else { return };
+        if self.router.map().reader(only, index) != Some(server) {
+            return;
+        }
+        let first = index as u32;
+        self.note(ClusterRecord::Sure { replica: unsure, first, count: 1 }, effects);
+        self.last_missed = self.note(ClusterRecord::Missed { replica: only, first, count: 1 }, effects);
+        self.durability.harden(effects);
+        self.router.fall_back(object, only, unsure, holder);
     }
 
     /// A replica of an object misses a change that others have. It is durable before the host is answered.

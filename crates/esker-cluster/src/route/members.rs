@@ -178,6 +178,7 @@ impl Router {
         if !self.servers.serves(server) {
             return;
         }
+        self.works.values_mut().for_each(|work| work.saw_failure = true);
         let failed = self.servers.get_mut(server);
         (failed.state, failed.used) = (ServerState::Failed, 0);
         self.ring.remove(server);

@@ -172,6 +172,16 @@ impl Router {
         }
     }
 
+    /// Another replica of an object counts instead of one that cannot be read. Work on the object may go there, too.
+    pub(crate) fn fall_back(&mut self, object: ObjectId, from: SliceReplica, to: SliceReplica, server: ServerId) {
+        let index = self.map.slice_of(object).1;
+        self.map.distrust(from, index);
+        self.trust(to, index, server);
+        for work in self.queues.running(object..ObjectId(object.0 + 1)) {
+            self.works.get_mut(&work).expect("it runs").saw_failure = true;
+        }
+    }
+
     /// Adds a server that joined earlier: only records say what is there. Only for a new router, before
     /// [`Self::restore`].
     pub(crate) fn restore_joined(&mut self, spec: ServerSpec) {

@@ -40,6 +40,13 @@ impl ObjectQueues {
         Some(work)
     }
 
+    /// Has work that runs wait again, before all else.
+    pub(super) fn put_back(&mut self, object: ObjectId, work: WorkId) {
+        let queue = self.0.get_mut(&object).expect("it runs there");
+        queue.running.retain(|other| *other != work);
+        queue.waiting.push_front(work);
+    }
+
     /// Removes work that has ended.
     pub(super) fn remove(&mut self, object: ObjectId, work: WorkId) {
         let Some(queue) = self.0.get_mut(&object) else { return };

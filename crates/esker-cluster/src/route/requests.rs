@@ -33,13 +33,25 @@ pub(super) struct ObjectWork {
     performed: Vec<ServerId>,
     /// Replicas, by bit: those that were read, or those to whose destination the object moves.
     replicas: u8,
+    /// Whether a server has failed since it began.
+    pub(super) saw_failure: bool,
 }
 
 impl ObjectWork {
     pub(super) fn new(object: ObjectId, kind: WorkKind) -> Self {
         let epoch = MapEpoch::default();
         let performed = Vec::new();
-        Self { object, kind, epoch, version: 0, running_alone: None, parts: 0, performed, replicas: 0 }
+        Self {
+            object,
+            kind,
+            epoch,
+            version: 0,
+            running_alone: None,
+            parts: 0,
+            performed,
+            replicas: 0,
+            saw_failure: false,
+        }
     }
 
     fn tag(&self) -> Option<RequestTag> {
@@ -134,7 +146,7 @@ impl Router {
         let (epoch, version) = (self.map.epoch(), self.next_version());
         let alone = self.is_alone(&self.works[&id]);
         let Some(work) = self.works.get_mut(&id) else { return };
-        (work.epoch, work.version, work.running_alone) = (epoch, version, Some(alone));
+        (work.epoch, work.version, work.running_alone, work.saw_failure) = (epoch, version, Some(alone), false);
         let kind = work.kind;
         match kind {
             WorkKind::Request(tag, ObjectRequest::Read(range)) => self.read(id, tag, range, effects),
@@ -237,12 +249,14 @@ impl Router {
         if ok {
             work.performed.push(server);
         }
-        match work.kind {
+        let (kind, parts) = (work.kind, work.parts);
+        match kind {
             WorkKind::Request(_, ObjectRequest::Read(_)) if ok => {
                 self.end(id, Ok(ReplyKind::Read(effect)), effects);
             }
             WorkKind::Request(tag, ObjectRequest::Read(range)) => self.read(id, tag, range, effects),
-            _ if work.parts > 0 => {}
+            _ if parts > 0 => {}
+            WorkKind::Request(..) if self.may_try_again(id) => self.try_again(id),
             WorkKind::Request(..) => {
                 let result = self.settle_change(id, effects);
                 self.end(id, result, effects);
@@ -251,21 +265,43 @@ impl Router {
         }
     }
 
-    /// All replicas have answered to a change: those that have it count, the others have to get it from them.
-    fn settle_change(&mut self, id: WorkId, effects: &mut Vec<Effect>) -> Result<ReplyKind, RequestError> {
+    /// Whether no server that counts has performed a change, one has failed meanwhile, and another one has the object.
+    fn may_try_again(&self, id: WorkId) -> bool {
         let work = &self.works[&id];
-        let (object, moving) = (work.object, work.replicas);
-        let (slice, index) = self.map.slice_of(object);
-        // A server counts that will be read. One that has missed another change meanwhile does not: else two changes of
-        // which each missed another replica would leave none that may be read.
-        let counts = |server: &ServerId| {
+        let (slice, index) = self.map.slice_of(work.object);
+        let is_left = || self.map.replicas_of(slice).any(|replica| self.map.reader(replica, index).is_some());
+        work.saw_failure && self.that_have(work).next().is_none() && is_left()
+    }
+
+    /// The servers that have performed a change, and count: those that will be read. One that has missed another change
+    /// meanwhile does not: else two changes of which each missed another replica would leave none that may be read.
+    fn that_have(&self, work: &ObjectWork) -> impl Iterator<Item = ServerId> {
+        let ((slice, index), moving) = (self.map.slice_of(work.object), work.replicas);
+        let counts = move |server: &ServerId| {
             self.servers.serves(*server)
                 && self.map.replicas_of(slice).any(|replica| {
                     self.map.reader(replica, index) == Some(*server)
                         || moving & 1 << replica.replica != 0 && self.destination_is_in(replica, index, &[*server])
                 })
         };
-        let have: Vec<ServerId> = work.performed.iter().copied().filter(counts).collect();
+        work.performed.iter().copied().filter(counts)
+    }
+
+    /// Has work begin anew, before all that waits behind it.
+    fn try_again(&mut self, id: WorkId) {
+        let work = self.works.get_mut(&id).expect("it is under way");
+        (work.running_alone, work.replicas) = (None, 0);
+        work.performed.clear();
+        self.queues.put_back(work.object, id);
+        self.released.push(work.object);
+    }
+
+    /// All replicas have answered to a change: those that have it count, the others have to get it from them.
+    fn settle_change(&mut self, id: WorkId, effects: &mut Vec<Effect>) -> Result<ReplyKind, RequestError> {
+        let work = &self.works[&id];
+        let (object, moving) = (work.object, work.replicas);
+        let (slice, index) = self.map.slice_of(object);
+        let have: Vec<ServerId> = self.that_have(work).collect();
         if have.is_empty() {
             self.keep_one_version(object, effects);
             return Err(RequestError::Failed);

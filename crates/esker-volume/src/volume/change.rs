@@ -11,7 +11,7 @@ use super::settings::{ChangedSettings, VolumeMap};
 use super::{Volume, VolumeError, VolumeMember, VolumeSettings};
 use crate::clock::Clock;
 use crate::driver::StuckDrain;
-use crate::format::{MemberState, Superblock, checkpoint_bytes};
+use crate::format::{MemberState, Superblock};
 use crate::journal::disk::{MemberChange, MemberEdit, News, VolumeDevice};
 use crate::part::{Part, divide};
 use crate::store::Store;
@@ -42,7 +42,7 @@ pub enum VolumeChange {
         /// The device.
         device: usize,
     },
-    /// A device that was drained and is empty leaves the volume.
+    /// A device that was drained and is empty leaves the volume, or one that has failed, of which others have copies.
     Remove {
         /// The device.
         device: usize,
@@ -331,47 +331,6 @@ impl<C: Clock> Volume<C> {
         state: MemberState,
     ) -> Result<(ChangeUnderWay, MemberEdit), ChangeError> {
         Ok((self.plan(reshape(index(device)))?, MemberEdit::State { device, state }))
-    }
-
-    /// Checks that another device keeps the map.
-    fn check_other_map(&self, device: usize) -> Result<(), ChangeError> {
-        let mut others = self.state.devices.iter().enumerate().filter(|(other, _)| *other != device);
-        let keeps = |(other, member): (usize, &VolumeMember)| {
-            member.keeps_map && self.driver.store_state(other) < DeviceState::Failed
-        };
-        match others.any(keeps) {
-            true => Ok(()),
-            false => Err(ChangeError::LastMap { device: self.state.devices[device].name.clone() }),
-        }
-    }
-
-    /// Checks that the devices hold what the volume offers without one of them.
-    fn check_capacity_without(&self, device: usize) -> Result<(), ChangeError> {
-        let unit = self.state.settings.engine()?.unit().0.max(1);
-        let stays = |(index, member): &(usize, &VolumeMember)| {
-            *index != device && member.presence == Presence::Present && !member.is_draining
-        };
-        let others = self.state.devices.iter().enumerate().filter(stays);
-        let holds = Bytes(others.map(|(_, member)| member.data.0 / unit * unit).sum());
-        let capacity = self.capacity();
-        if capacity > holds { Err(ChangeError::Capacity { capacity, holds }) } else { Ok(()) }
-    }
-
-    /// Checks that the areas for checkpoints hold the map of a volume of this capacity.
-    fn check_map_room(&self, capacity: Bytes) -> Result<(), ChangeError> {
-        let engine = self.state.settings.engine()?;
-        let needed = |capacity: Bytes| checkpoint_bytes(engine.records_max(&[capacity]));
-        let area = self.superblock.layout.checkpoint;
-        if needed(capacity) <= area {
-            return Ok(());
-        }
-        let unit = engine.unit().0.max(1);
-        let (mut fits, mut does_not) = (0, capacity.0 / unit);
-        while does_not - fits > 1 {
-            let middle = fits + (does_not - fits) / 2;
-            *(if needed(Bytes(middle * unit)) <= area { &mut fits } else { &mut does_not }) = middle;
-        }
-        Err(ChangeError::MapRoom { capacity, holds: Bytes(fits * unit) })
     }
 
     /// Hands a change to the engine once the superblocks say so, and takes over what they say.

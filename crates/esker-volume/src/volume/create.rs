@@ -89,14 +89,17 @@ fn plan(
     let checkpoint = checkpoint(GROWTH).min(smallest / GROWTH_PART).max(checkpoint(1));
     let unit = engine.unit().0.max(1);
     let too_small = |device: usize, error| VolumeError::Layout { device: devices[device].name().to_string(), error };
-    // Without two such devices, at least the largest one keeps the journal.
-    let largest = (0..sizes.len()).max_by_key(|&device| (sizes[device], std::cmp::Reverse(device)));
+    // Without two such devices, at least the largest one keeps the journal. Copies of data are worth as much as copies
+    // of the map.
+    let mut largest: Vec<usize> = (0..sizes.len()).collect();
+    largest.sort_by_key(|&device| std::cmp::Reverse(sizes[device]));
+    largest.truncate(if engine.copies() > 1 { KEEPERS } else { 1 });
     let has_room = |layout: &Layout| layout.overhead() <= layout.size / STRUCTURES_PART;
     let layout = |device: usize| {
         let with = Layout::plan(sizes[device], journal, checkpoint, unit);
         match with {
-            Ok(layout) if has_room(&layout) || Some(device) == largest => Ok(layout),
-            Err(error) if Some(device) == largest => Err(too_small(device, error)),
+            Ok(layout) if has_room(&layout) || largest.contains(&device) => Ok(layout),
+            Err(error) if largest.contains(&device) => Err(too_small(device, error)),
             _ => Layout::plan(sizes[device], 0, 0, unit).map_err(|error| too_small(device, error)),
         }
     };

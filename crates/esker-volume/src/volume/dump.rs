@@ -234,6 +234,9 @@ fn describe_cluster(record: ClusterRecord) -> String {
         ClusterRecord::Unsure { replica, first, count } => {
             format!("{}: copy {} may lack the newest of {}", replica.slice, replica.replica, objects(first, count))
         }
+        ClusterRecord::Sure { replica, first, count } => {
+            format!("{}: copy {} counts for {}", replica.slice, replica.replica, objects(first, count))
+        }
         ClusterRecord::Dirty { slice } => format!("{slice} is dirty: its copies may differ"),
         ClusterRecord::Clean { slice } => format!("{slice} is clean: its copies are alike"),
         ClusterRecord::Resync => "opened: of dirty slices, the first copy counts".to_string(),

@@ -122,6 +122,20 @@ pub enum VolumeError {
         /// The second.
         second: String,
     },
+    /// A device is to be taken out as lost, and there is no such device.
+    #[error("the volume has no device {0}")]
+    NoDevice(String),
+    /// A device is to be taken out as lost, and it is there.
+    #[error("{0} is not lost: it is there")]
+    NotLost(String),
+    /// A device is to be taken out as lost, and nothing else has its data.
+    #[error("{kind} volumes keep one copy of their data: what is on {device} is nowhere else")]
+    OneCopy {
+        /// The kind of volume.
+        kind: String,
+        /// The device.
+        device: String,
+    },
     /// No device that keeps the journal is there.
     #[error("no device that keeps the journal is there: {}", names(.0))]
     NoJournal(Vec<Identity>),
@@ -145,6 +159,9 @@ impl Hint for VolumeError {
             Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",
             Self::Twice { .. } => "name each device once, and no copy of one",
             Self::NotJoined { .. } => "name the devices of the volume; this one can join again",
+            Self::NoDevice(_) => "`esker volume check` lists its devices",
+            Self::NotLost(_) => "drain it, and remove it then; one that has failed can be removed at once",
+            Self::OneCopy { .. } => "bring it back, or make a new volume and copy into it what can still be read",
             Self::NoJournal(_) => "bring one of these devices back: they alone have the map",
             Self::Kind(error) => return error.hint(),
             Self::Option(error) => return error.hint(),

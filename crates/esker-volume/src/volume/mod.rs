@@ -8,8 +8,10 @@ mod error;
 mod hostile_tests;
 mod join;
 mod kinds;
+mod lost;
 mod map;
 mod recover;
+mod room;
 mod set;
 mod settings;
 mod signs;
@@ -38,7 +40,8 @@ pub use dump::{DumpPart, dump};
 pub use error::{MapDamage, VolumeError};
 pub use join::{JoinPlan, JoiningDevice};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
-use map::Repair;
+pub use lost::remove_lost;
+use map::{JournalFound, Repair};
 use recover::{Recovered, recover};
 pub use settings::{ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
 pub use state::{VolumeMember, VolumeState};
@@ -77,7 +80,7 @@ impl<C: Clock> Volume<C> {
         let recovered = recover(&mut devices)?;
         let state = recovered.state(&devices);
         let is_writable = state.missing().next().is_none();
-        repair_journal(&mut devices, &recovered)?;
+        repair_journal(&mut devices, &recovered.journal, &recovered.keepers)?;
         if is_writable {
             erase_leftovers(&mut devices, &recovered)?;
         }
@@ -217,9 +220,13 @@ fn make_durable(devices: &mut [Box<dyn OpenDevice>]) -> Result<(), VolumeError> 
 
 /// Writes batches that one device lacks and another one has, also if a device is missing: what was read once stays,
 /// even if the one that has it is lost, too.
-fn repair_journal(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) -> Result<(), VolumeError> {
-    for Repair { keeper, offset, bytes } in &recovered.journal.to_repair {
-        let Keeper { given, layout } = recovered.keepers[*keeper];
+fn repair_journal(
+    devices: &mut [Box<dyn OpenDevice>],
+    journal: &JournalFound,
+    keepers: &[Keeper],
+) -> Result<(), VolumeError> {
+    for Repair { keeper, offset, bytes } in &journal.to_repair {
+        let Keeper { given, layout } = keepers[*keeper];
         write_durably(devices, given, layout.journal_start() + offset, bytes)?;
     }
     Ok(())

@@ -28,6 +28,11 @@ pub(super) struct Recovered {
 /// Recovers a volume from `devices`, which may come in any order.
 pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>]) -> Result<Recovered, VolumeError> {
     let found = find(devices)?;
+    recover_found(devices, found)
+}
+
+/// Recovers a volume whose superblocks were read.
+pub(super) fn recover_found(devices: &mut [Box<dyn OpenDevice>], found: Found) -> Result<Recovered, VolumeError> {
     let settings: VolumeSettings = serde_json::from_str(&found.newest.settings).map_err(VolumeError::SettingsText)?;
     let engine_settings = settings.engine()?;
     let keepers = found.keepers();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use esker_core::{Bytes, DeviceError, Hint, Lba, Nanos, Ratio, Request, Rng, Tag};
 use esker_volume::{
     ChangedSettings, Clock, DeviceIo, DrainProgress, FileBackend, HeldReason, IoChoice, MoveBudget, Presence, Volume,
-    VolumeChange, VolumeSettings, WhatIsThere, check, create,
+    VolumeChange, VolumeSettings, WhatIsThere, check, create, remove_lost,
 };
 use serde_json::{Value, json};
 
@@ -133,6 +133,61 @@ fn while_a_drive_is_missing_what_lies_elsewhere_is_read_and_nothing_moves() {
     check_objects(&mut open(&paths, IoChoice::Best, false).unwrap());
 }
 
+/// Opens a volume until nothing of it is to be copied.
+fn rebuilt(paths: &[PathBuf]) -> Open {
+    let mut volume = open(paths, IoChoice::Best, false).unwrap();
+    let is_done = |volume: &Volume<_>| {
+        let cluster = volume.report().cluster.unwrap();
+        cluster.copies_lost > 0 && cluster.moves_done >= cluster.copies_lost
+    };
+    until(&mut volume.0, &volume.1, is_done);
+    volume
+}
+
+#[test]
+fn copies_outlive_a_drive_that_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = made(&folder, &["first", "second", "third"], &cluster(json!({ "replicas": 2, "reserve": "45%" })));
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    (0..OBJECTS).for_each(|object| write_object(&mut volume, object * 5, number(object)));
+    drop(volume);
+    let error = remove_lost(&mut closed(&paths), "fourth").unwrap_err();
+    assert!(error.to_string().contains("no device fourth") && error.hint().is_some(), "{error}");
+
+    // Without one of them, all is read, and nothing is written.
+    let mut volume = open(&paths[1..], IoChoice::Best, false).unwrap();
+    check_objects(&mut volume);
+    assert_eq!(request(&mut volume, write(0, 512), &[1; 512]).result, Err(DeviceError::ReadOnly));
+    let names: Vec<String> = volume.0.state().devices.iter().map(|device| device.name.clone()).collect();
+    drop(volume);
+    let error = remove_lost(&mut closed(&paths[1..]), &names[1]).unwrap_err();
+    assert!(error.to_string().contains("is not lost"), "{error}");
+
+    // It is lost, and so may be another one once there are two copies again.
+    remove_lost(&mut closed(&paths[1..]), &names[0]).unwrap();
+    let mut volume = rebuilt(&paths[1..]);
+    check_objects(&mut volume);
+    write_object(&mut volume, 0, number(0));
+    drop(volume);
+    let mut volume = open(&paths[2..], IoChoice::Best, false).unwrap();
+    check_objects(&mut volume);
+    drop(volume);
+    remove_lost(&mut closed(&paths[2..]), &names[1]).unwrap();
+    let mut volume = open(&paths[2..], IoChoice::Best, false).unwrap();
+    check_objects(&mut volume);
+    write_object(&mut volume, 0, number(0));
+}
+
+#[test]
+fn a_drive_with_the_only_copy_cannot_be_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = made(&folder, &["first", "second"], &cluster(json!({})));
+    let missing = check(&mut closed(&paths[1..])).unwrap().missing().next().unwrap().name.clone();
+    let error = remove_lost(&mut closed(&paths[1..]), &missing).unwrap_err();
+    assert!(error.to_string().contains("one copy") && error.hint().is_some(), "{error}");
+    assert!(check(&mut closed(&paths)).unwrap().is_whole());
+}
+
 #[test]
 fn what_a_cluster_cannot_do_is_refused_with_what_to_do_instead() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,8 +197,8 @@ fn what_a_cluster_cannot_do_is_refused_with_what_to_do_instead() {
         let error = create(&mut closed(&paths), settings, &identities(1, 2), WhatIsThere::Stays).unwrap_err();
         (error.to_string(), error.hint().unwrap_or_default())
     };
-    let (error, hint) = refused(&cluster(json!({ "replicas": 2 })));
-    assert!(error.contains("one copy") && hint.contains("leave `replicas` out"), "{error}; {hint}");
+    let (error, hint) = refused(&cluster(json!({ "replicas": 3 })));
+    assert!(error.contains("3 copies of each slice need as many devices") && hint.contains("fewer"), "{error}; {hint}");
     let (error, hint) = refused(&cluster(json!({ "object": "1MiB", "objects_per_slice": 64 })));
     assert!(error.contains("slice") || error.contains("no room"), "{error}; {hint}");
     let (error, _) = refused(&cluster(json!({ "balancer": "lfie" })));

@@ -6,9 +6,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use esker_core::words;
-use esker_serve::{DeviceStatus, DrainStatus, VolumeOperation, VolumeStatus, call};
+use esker_serve::{DeviceStatus, DrainStatus, VolumeFile, VolumeOperation, VolumeStatus, call};
+use esker_volume::{DeviceSettings, IoChoice};
 
+use super::device::Access;
 use super::doer::{Doer, read_status};
+use super::file::{Places, start_io};
+use super::file_on_disk::FileOnDisk;
 use super::made::MadeFiles;
 use super::set;
 use crate::args::{
@@ -159,9 +163,34 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
 
 /// Takes a device out.
 pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Common) -> Result<ExitCode, Failure> {
+    if arguments.lost {
+        return remove_lost(&arguments.volume, &arguments.device, common);
+    }
     let mut doer = Doer::find(&arguments.volume, common)?;
     doer.perform(&VolumeOperation::Remove { device: arguments.device.clone() })?;
     output::print(&format!("{} belongs to the volume no more\n", arguments.device))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a device out that is gone for good.
+fn remove_lost(volume: &Path, device: &str, common: &Common) -> Result<ExitCode, Failure> {
+    if call(&control_socket(volume), &VolumeOperation::Status).is_ok() {
+        return Err(Failure::input(format!("{} is served, to be read", volume.display()))
+            .with_hint("end its server, take the device out, and serve it again"));
+    }
+    let places = Places::read(volume)?;
+    let io = start_io(IoChoice::Threads)?;
+    let mut opened = places.open(Access::Write, &io, DeviceSettings::default(), common)?;
+    esker_volume::remove_lost(&mut opened.devices, device)?;
+    drop(opened);
+    let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
+    changed.map_err(|error| {
+        Failure::work(format!("{device} is out, but {} still names it: {error}", volume.display()))
+            .with_hint("take it out of that file")
+    })?;
+    output::print(&format!(
+        "{device} belongs to the volume no more; what was there is copied again once it is used\n"
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

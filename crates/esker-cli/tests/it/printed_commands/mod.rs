@@ -103,6 +103,12 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "only what was drained is removed",
     ),
     (
+        "esker volume remove-device pair.volume b --lost",
+        "esker volume create pair.volume --kind cluster --set replicas=2 --set reserve=40% --device a=a,1GiB \
+         --device b=b,1GiB --device c=c,1GiB && rm b && esker volume remove-device pair.volume b --lost",
+        "it has to be lost first",
+    ),
+    (
         "esker volume grow home.volume --device disk",
         "truncate -s +8M disk.img && esker volume grow home.volume --device disk",
         "it grows when the disk has grown",

@@ -24,7 +24,8 @@ impl RecordedMap {
             | ClusterRecord::Written { replica, .. }
             | ClusterRecord::Discarded { replica, .. }
             | ClusterRecord::Missed { replica, .. }
-            | ClusterRecord::Unsure { replica, .. } => self.keep(replica.slice.0),
+            | ClusterRecord::Unsure { replica, .. }
+            | ClusterRecord::Sure { replica, .. } => self.keep(replica.slice.0),
             ClusterRecord::Dirty { slice } | ClusterRecord::Clean { slice } => self.keep(slice.0),
             ClusterRecord::Worn { .. } => self.keep(self.shape.slices),
             ClusterRecord::Resync => self.dirty.clone().into_iter().for_each(|slice| self.keep(slice.0)),

@@ -120,7 +120,8 @@ impl RecordedMap {
             ClusterRecord::Moved { replica, first, count, .. }
             | ClusterRecord::Written { replica, first, count }
             | ClusterRecord::Missed { replica, first, count }
-            | ClusterRecord::Unsure { replica, first, count } => (replica, first..first.saturating_add(count)),
+            | ClusterRecord::Unsure { replica, first, count }
+            | ClusterRecord::Sure { replica, first, count } => (replica, first..first.saturating_add(count)),
             ClusterRecord::Discarded { replica, index } => (replica, index..index.saturating_add(1)),
             ClusterRecord::Dirty { slice } | ClusterRecord::Clean { slice } => return slice.0 < self.shape.slices,
             ClusterRecord::Resync => return true,
@@ -164,6 +165,7 @@ impl RecordedMap {
             ClusterRecord::Discarded { replica, index } => self.set_written(replica, index..index + 1, false),
             ClusterRecord::Missed { replica, first, count } => self.miss(replica, first..first + count),
             ClusterRecord::Unsure { replica, first, count } => self.doubt(replica, first..first + count),
+            ClusterRecord::Sure { replica, first, count } => self.trust(replica, first..first + count),
             ClusterRecord::Dirty { slice } => _ = self.dirty.insert(slice),
             ClusterRecord::Clean { slice } => _ = self.dirty.remove(&slice),
             ClusterRecord::Resync => self.resync(),

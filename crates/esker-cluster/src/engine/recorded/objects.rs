@@ -46,6 +46,11 @@ impl ObjectsOfReplicas {
         self.replicas.get(&replica).is_some_and(|set| bits::is_set(set, object))
     }
 
+    /// The replicas of which an object is in the set.
+    pub(super) fn replicas(&self) -> impl Iterator<Item = usize> + '_ {
+        self.replicas.keys().copied()
+    }
+
     /// Returns whether any object of a replica is in the set.
     pub(super) fn has_any(&self, replica: usize) -> bool {
         self.replicas.contains_key(&replica)

@@ -1,5 +1,6 @@
 //! Which replicas of an object count, after failures and losses of power.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use esker_core::bits;
@@ -67,6 +68,11 @@ impl RecordedMap {
         self.unsure.set(self.index(replica), objects);
     }
 
+    /// Objects of a replica that is unsure count.
+    pub(super) fn trust(&mut self, replica: SliceReplica, objects: Range<u32>) {
+        self.unsure.clear(self.index(replica), objects);
+    }
+
     /// Slices of which a replica is on a server, or on its way there.
     pub(in crate::engine) fn slices_at(&self, server: ServerId) -> Vec<SliceId> {
         let is_there = |number: &usize| {
@@ -87,7 +93,7 @@ impl RecordedMap {
         self.failed.insert(server);
         for slice in slices {
             self.replicas_of(slice).for_each(|replica| self.fail_at(server, replica));
-            for (replica, index) in self.last_resorts(slice) {
+            for (replica, index) in self.last_resorts(slice, |_| true) {
                 self.unsure.clear(self.index(replica), index..index + 1);
             }
         }
@@ -114,15 +120,38 @@ impl RecordedMap {
         }
     }
 
-    /// Objects of a slice that no replica has for sure, each with the first of those that are unsure.
-    fn last_resorts(&self, slice: SliceId) -> Vec<(SliceReplica, u32)> {
+    /// The replica of an object that counts on a server, if it is the only one, and an unsure one with its server.
+    pub(in crate::engine) fn only_and_unsure(
+        &self,
+        (slice, index): (SliceId, usize),
+        server: ServerId,
+    ) -> Option<(SliceReplica, SliceReplica, ServerId)> {
+        let reads = |replica: &SliceReplica| self.reader(*replica, index).is_some();
+        let only = self.replicas_of(slice).find(|replica| self.reader(*replica, index) == Some(server))?;
+        let others = || self.replicas_of(slice).filter(|replica| *replica != only);
+        if others().any(|replica| reads(&replica)) {
+            return None;
+        }
+        others().find_map(|replica| self.holder(replica, index).map(|server| (only, replica, server)))
+    }
+
+    /// Objects of a slice that no replica has for sure that `is_there`, each with the first of those that are unsure.
+    fn last_resorts(&self, slice: SliceId, is_there: impl Fn(ServerId) -> bool) -> Vec<(SliceReplica, u32)> {
         let resort = |index: u32| {
             let object = index as usize;
-            let is_lost = self.replicas_of(slice).all(|replica| self.reader(replica, object).is_none());
-            let mut replicas = self.replicas_of(slice).filter(|replica| self.holder(*replica, object).is_some());
-            replicas.next().filter(|_| is_lost).map(|replica| (replica, index))
+            let mut replicas = self.replicas_of(slice);
+            let is_lost = !replicas.any(|replica| self.reader(replica, object).is_some_and(&is_there));
+            let has = |replica: &SliceReplica| self.holder(*replica, object).is_some_and(&is_there);
+            self.replicas_of(slice).find(has).filter(|_| is_lost).map(|replica| (replica, index))
         };
         (0..self.shape.objects_per_slice).filter_map(resort).collect()
+    }
+
+    /// Objects that only unsure replicas have, because all others are on servers that are not there.
+    pub(in crate::engine) fn left_unsure(&self, is_there: impl Fn(ServerId) -> bool) -> Vec<(SliceReplica, u32)> {
+        let slices = self.unsure.replicas().map(|number| (number / usize::from(self.shape.replicas)) as u32);
+        let slices: BTreeSet<u32> = slices.collect();
+        slices.into_iter().flat_map(|slice| self.last_resorts(SliceId(slice), &is_there)).collect()
     }
 
     /// Objects of dirty slices that do not count after a restart, because an earlier replica that `is_there` has them.

@@ -96,6 +96,23 @@ fn a_slice_that_was_flushed_and_is_quiet_needs_no_resync() {
     assert_eq!(homes(&driven, 0).len(), 2);
 }
 
+/// What was under way on the only copy that counts goes to the other one.
+#[test]
+fn a_write_during_which_the_copy_that_counts_fails_succeeds() {
+    let settings = settings(3, 2);
+    for (start, sectors) in [(0, SECTORS), (1, 1)] {
+        let mut driven = Driven::new(&settings);
+        driven.request(FUA, 0, SLICE);
+        let both = homes(&driven, 0);
+        let mut driven = driven.restart(&settings);
+        driven.failed = Some(both[0]);
+        driven.write(start, sectors);
+        assert_eq!(driven.results(), [Ok(())], "{start}");
+        let now = homes(&driven, 0);
+        assert!(now.contains(&both[1]) && !now.contains(&both[0]), "{start}: {now:?}");
+    }
+}
+
 /// A copy that may differ is better than none, unless it is known to miss a change.
 #[test]
 fn if_the_copy_that_counts_fails_the_other_one_does_unless_it_is_older() {

@@ -2,7 +2,7 @@
 
 use esker_cluster::{
     ClusterEngine, ClusterError, ClusterFlash, ClusterPace, ClusterServer, ClusterSettings, FailureDomain,
-    RestoreError, defaults,
+    RestoreError, ShapeError, defaults,
 };
 use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Nanos, Ratio};
@@ -27,9 +27,9 @@ pub(super) const KIND: VolumeKind = VolumeKind {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Cluster {
-    /// Copies of each slice: one.
+    /// Copies of each slice, on different devices.
     #[serde(default = "defaults::replicas")]
-    #[schemars(range(min = 1, max = 1))]
+    #[schemars(range(min = 1, max = 3))]
     replicas: u8,
     /// Bytes of an object: whole sectors. A write of a whole object moves it for nothing; the first write of an object
     /// writes all of it.
@@ -132,12 +132,19 @@ impl EngineSettings for Cluster {
         Bytes(self.object.0.saturating_mul(self.objects_per_slice.into()))
     }
 
-    /// A slice has its place and up to a run for each second object that was written; in motion also its destination
-    /// and up to a run for each object that has moved. And each device has its wear.
+    fn copies(&self) -> u64 {
+        self.replicas.into()
+    }
+
+    /// A copy of a slice has its place and up to a run for each second object that was written; in motion also its
+    /// destination and up to a run for each object that has moved. And each device has its wear. With several copies,
+    /// up to half of the objects each have missed something or may have, a slice may be dirty, and a device has failed.
     fn records_max(&self, devices: &[Bytes]) -> u64 {
         let bytes: u64 = devices.iter().map(|device| device.0).sum();
-        let objects = u64::from(self.objects_per_slice);
-        bytes.div_ceil(self.unit().0.max(1)) * (2 + objects.div_ceil(2) + objects) + Superblock::MEMBERS_MAX as u64
+        let (objects, members) = (u64::from(self.objects_per_slice), Superblock::MEMBERS_MAX as u64);
+        let more = if self.replicas > 1 { 1 + 2 * objects.div_ceil(2) } else { 0 };
+        let of_slice = 2 + objects.div_ceil(2) + objects + more;
+        bytes.div_ceil(self.unit().0.max(1)) * of_slice + if self.replicas > 1 { 2 * members } else { members }
     }
 
     fn created(&self, capacity: Bytes, devices: usize) -> Value {
@@ -149,11 +156,6 @@ impl EngineSettings for Cluster {
     }
 
     fn restore(&self, from: Restored<'_>) -> Result<Box<dyn Engine>, EngineError> {
-        if self.replicas > 1 {
-            let message = format!("`replicas` is {}, and a volume keeps one copy of each slice", self.replicas);
-            let hint = "leave `replicas` out: records of volumes do not say which of several copies is newer";
-            return Err(EngineError::Settings { message, hint: Some(hint.to_string()) });
-        }
         let settings = self.engine(from.devices);
         let (missing, removed) = (from.with_presence(Presence::Missing), from.with_presence(Presence::Removed));
         let (missing, removed): (Vec<_>, Vec<_>) = (missing.collect(), removed.collect());
@@ -173,7 +175,17 @@ fn error_of(error: RestoreError) -> EngineError {
             message: format!("device {server} has {capacity} for data, less than one slice of {slice}"),
             hint: Some("set a smaller `object`, or fewer `objects_per_slice`".to_string()),
         },
+        RestoreError::Settings(ClusterError::Shape(ShapeError::TooFewDomains { replicas, domains })) => {
+            EngineError::Settings {
+                message: format!("{replicas} copies of each slice need as many devices, and there are {domains}"),
+                hint: Some("give more devices, or fewer `replicas`".to_string()),
+            }
+        }
         RestoreError::Settings(error) => EngineError::settings(&error),
+        RestoreError::LastCopy { .. } => EngineError::Settings {
+            message: error.to_string(),
+            hint: Some("bring this device back: nothing else has what is there".to_string()),
+        },
         error => EngineError::Map(error.to_string()),
     }
 }

@@ -27,6 +27,11 @@ pub trait EngineSettings {
     /// The engine uses a multiple of this of each device.
     fn unit(&self) -> Bytes;
 
+    /// Copies of all data, which are on different devices.
+    fn copies(&self) -> u64 {
+        1
+    }
+
     /// The most records that a checkpoint has over `devices` of these sizes.
     fn records_max(&self, devices: &[Bytes]) -> u64;
 
@@ -85,7 +90,7 @@ pub enum Presence {
     Present,
     /// It belongs to the volume, and was not given.
     Missing,
-    /// It was drained and removed, and belongs to the volume no more.
+    /// It was removed, drained or because it was lost, and belongs to the volume no more.
     Removed,
 }
 

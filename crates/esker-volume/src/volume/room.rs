@@ -1,0 +1,55 @@
+//! What has to stay when devices leave or more is offered: room for data, room for the map, and a copy of it.
+
+use esker_core::{Bytes, DeviceState};
+
+use super::change::ChangeError;
+use super::kinds::Presence;
+use super::{Volume, VolumeMember};
+use crate::clock::Clock;
+use crate::format::checkpoint_bytes;
+
+impl<C: Clock> Volume<C> {
+    /// Checks that another device keeps the map.
+    pub(super) fn check_other_map(&self, device: usize) -> Result<(), ChangeError> {
+        let mut others = self.state.devices.iter().enumerate().filter(|(other, _)| *other != device);
+        let keeps = |(other, member): (usize, &VolumeMember)| {
+            member.keeps_map && self.driver.store_state(other) < DeviceState::Failed
+        };
+        match others.any(keeps) {
+            true => Ok(()),
+            false => Err(ChangeError::LastMap { device: self.state.devices[device].name.clone() }),
+        }
+    }
+
+    /// Checks that the devices hold what the volume offers without one of them.
+    pub(super) fn check_capacity_without(&self, device: usize) -> Result<(), ChangeError> {
+        let engine = self.state.settings.engine()?;
+        let unit = engine.unit().0.max(1);
+        let stays = |(index, member): &(usize, &VolumeMember)| {
+            *index != device && member.presence == Presence::Present && !member.is_draining
+        };
+        let others = self.state.devices.iter().enumerate().filter(stays);
+        let holds = Bytes(others.map(|(_, member)| member.data.0 / unit * unit).sum::<u64>() / engine.copies());
+        let capacity = self.capacity();
+        // What has failed holds no copy any more, whether it stays or not.
+        let is_gone = engine.copies() > 1 && self.driver.store_state(device) == DeviceState::Failed;
+        if capacity > holds && !is_gone { Err(ChangeError::Capacity { capacity, holds }) } else { Ok(()) }
+    }
+
+    /// Checks that the areas for checkpoints hold the map of a volume of this capacity.
+    pub(super) fn check_map_room(&self, capacity: Bytes) -> Result<(), ChangeError> {
+        let engine = self.state.settings.engine()?;
+        let needed = |capacity: Bytes| checkpoint_bytes(engine.records_max(&[capacity]));
+        let area = self.superblock.layout.checkpoint;
+        if needed(capacity) <= area {
+            return Ok(());
+        }
+        let unit = engine.unit().0.max(1);
+        let (mut fits, mut does_not) = (0, capacity.0 / unit);
+        while does_not - fits > 1 {
+            let middle = fits + (does_not - fits) / 2;
+            *(if needed(Bytes(middle * unit)) <= area { &mut fits } else { &mut does_not }) = middle;
+        }
+        Err(ChangeError::MapRoom { capacity, holds: Bytes(fits * unit) })
+    }
+}
