@@ -47,6 +47,10 @@ impl ClusterEngine {
     fn check_room_without(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
         let stays =
             |(id, server): &(ServerId, &crate::servers::Server)| id.0 != device.0 && server.state == ServerState::Up;
+        if self.router.servers().iter().filter(stays).count() < usize::from(self.settings.replicas) {
+            let what = format!("{} copies of each slice need as many devices", self.settings.replicas);
+            return Err(ReshapeError::Limit(what));
+        }
         let rooms = self.router.servers().iter().filter(stays).map(|(_, server)| u64::from(server.spec.room));
         let (room, shape) = (rooms.sum::<u64>(), self.router.map().shape());
         let replicas = u64::from(shape.slices) * u64::from(shape.replicas);

@@ -99,6 +99,12 @@ pub enum ChangeError {
         /// The device.
         device: String,
     },
+    /// Only one other device keeps the map of a volume with several copies.
+    #[error("without {device}, a single device would keep the map of the volume")]
+    FewMaps {
+        /// The device.
+        device: String,
+    },
     /// The device was prepared for a volume with other devices.
     #[error("{device} was not prepared for the volume as it is now")]
     NotPrepared {
@@ -120,7 +126,7 @@ impl Hint for ChangeError {
             Self::Volume(error) => return error.hint(),
             Self::Capacity { .. } => "add a device first",
             Self::MapRoom { .. } => "copy what is on it to a new volume over more devices, which keeps more room",
-            Self::LastMap { .. } => {
+            Self::LastMap { .. } | Self::FewMaps { .. } => {
                 "add a device with room for the map (a quarter of it at most), and wait until it has a copy"
             }
             Self::NotPrepared { .. } => "prepare it again",

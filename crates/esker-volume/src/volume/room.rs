@@ -11,13 +11,19 @@ use crate::format::checkpoint_bytes;
 impl<C: Clock> Volume<C> {
     /// Checks that another device keeps the map.
     pub(super) fn check_other_map(&self, device: usize) -> Result<(), ChangeError> {
-        let mut others = self.state.devices.iter().enumerate().filter(|(other, _)| *other != device);
-        let keeps = |(other, member): (usize, &VolumeMember)| {
+        let others = self.state.devices.iter().enumerate().filter(|(other, _)| *other != device);
+        let keeps = |&(other, member): &(usize, &VolumeMember)| {
             member.keeps_map && self.driver.store_state(other) < DeviceState::Failed
         };
-        match others.any(keeps) {
-            true => Ok(()),
-            false => Err(ChangeError::LastMap { device: self.state.devices[device].name.clone() }),
+        let loses_one = self.state.devices[device].keeps_map && self.driver.store_state(device) < DeviceState::Failed;
+        let device = || self.state.devices[device].name.clone();
+        match others.filter(keeps).count() {
+            0 => Err(ChangeError::LastMap { device: device() }),
+            // Copies of data are worth as much as copies of the map.
+            1 if loses_one && self.state.settings.engine()?.copies() > 1 => {
+                Err(ChangeError::FewMaps { device: device() })
+            }
+            _ => Ok(()),
         }
     }
 
