@@ -23,7 +23,13 @@ impl ClusterEngine {
                 limit(&format!("a device of {capacity} holds no slice of {}", self.settings.slice()))
             }
             Reshape::Join { .. } => Ok(()),
-            Reshape::Drain { device } => self.check_device(device).and_then(|()| self.check_room_without(device)),
+            Reshape::Drain { device } => {
+                self.check_device(device)?;
+                if self.router.servers().get(ServerId(device.0)).state == ServerState::Failed {
+                    return limit("it has failed, and what was there is copied from others: remove it");
+                }
+                self.check_room_without(device)
+            }
             Reshape::Keep { device } => self.check_device(device),
             Reshape::Remove { device } => self.check_device(device).and_then(|()| self.check_left(device)),
             Reshape::Grow { .. } => limit(

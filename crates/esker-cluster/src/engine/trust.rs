@@ -1,5 +1,7 @@
 //! Which replicas count: what is recorded of failures, and what follows from records after a restart.
 
+use std::collections::BTreeSet;
+
 use esker_core::{DeviceError, Tag};
 use esker_tier::{DeviceIndex, Effect};
 
@@ -50,6 +52,7 @@ impl ClusterEngine {
             self.health.miss(DeviceIndex(server.0));
             self.router.on(RouterInput::Fail(server), &mut Vec::new());
         }
+        self.router.find_all_lost();
         // What is on no server gets another one.
         self.router.on(RouterInput::EpochEnds, &mut Vec::new());
     }
@@ -78,25 +81,33 @@ impl ClusterEngine {
         if self.settings.replicas == 1 || self.recorded.has_failed(server) || (is_removed && slices.is_empty()) {
             return self.route(RouterInput::Fail(server), effects);
         }
+        let objects = self.may_disagree(&slices);
         self.last_missed = self.note(ClusterRecord::Failed { server }, effects);
         self.durability.harden(effects);
+        self.draining.retain(|drained| *drained != server);
         self.route(RouterInput::Fail(server), effects);
-        self.agree_on(&slices, effects);
+        self.agree_on(objects, effects);
     }
 
-    /// All objects of all replicas of slices.
-    fn objects_of(&self, slices: &[SliceId]) -> Vec<(SliceReplica, usize)> {
-        let (map, objects) = (self.router.map(), self.router.map().shape().objects_per_slice as usize);
-        let replicas = slices.iter().flat_map(|slice| map.replicas_of(*slice));
-        replicas.flat_map(|replica| (0..objects).map(move |index| (replica, index))).collect()
+    /// Objects of slices of which the router and the records may disagree: work on them is under way, or replicas are
+    /// unsure.
+    fn may_disagree(&self, slices: &[SliceId]) -> BTreeSet<(SliceId, usize)> {
+        let map = self.router.map();
+        let under_way = self.router.objects_under_way().map(|object| map.slice_of(object));
+        let under_way = under_way.filter(|(slice, _)| slices.binary_search(slice).is_ok());
+        let unsure = slices.iter().flat_map(|slice| self.recorded.unsure_of(*slice).map(move |index| (*slice, index)));
+        under_way.chain(unsure).collect()
     }
 
     /// After a failure, what the router knows and what was recorded are the same again. Records are ahead of the router
     /// where an object has just moved. If it is at a destination that is left, it counts there. If it was at one that
     /// has failed, it counts at the source, where the router still has it; if it was the last object of its slice,
     /// records have even forgotten the source. Besides, an unsure object counts if no other one is left.
-    fn agree_on(&mut self, slices: &[SliceId], effects: &mut Vec<Effect>) {
-        for (replica, index) in self.objects_of(slices) {
+    fn agree_on(&mut self, objects: BTreeSet<(SliceId, usize)>, effects: &mut Vec<Effect>) {
+        let map = self.router.map();
+        let of_object = |(slice, index)| map.replicas_of(slice).map(move |replica| (replica, index));
+        let all: Vec<(SliceReplica, usize)> = objects.into_iter().flat_map(of_object).collect();
+        for (replica, index) in all {
             let object = self.router.map().shape().object_of(replica.slice, index);
             match (self.router.map().reader(replica, index), self.recorded.reader(replica, index)) {
                 (None, Some(server)) => {

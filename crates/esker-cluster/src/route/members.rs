@@ -1,6 +1,6 @@
 //! Servers that join, are drained, or fail; moves of plans.
 
-use crate::id::{PartitionId, ServerId, SliceReplica};
+use crate::id::{PartitionId, ServerId, SliceId, SliceReplica};
 use crate::map::ReplicaPlace;
 use crate::plan::Plan;
 use crate::servers::ServerState;
@@ -19,12 +19,28 @@ impl Router {
 
     /// Returns whether there are objects that no server has any more.
     pub(crate) fn has_lost_objects(&self) -> bool {
-        let first = SliceReplica { slice: crate::id::SliceId(0), replica: 0 };
-        // All replicas of a slice with such an object are in motion.
-        self.map.moving_from(first).filter(|replica| replica.replica == 0).any(|replica| {
-            let mut objects = 0..self.map.shape().objects_per_slice as usize;
-            objects.any(|index| self.holder(replica, index).is_none())
-        })
+        !self.lost.is_empty()
+    }
+
+    /// Finds the objects of a slice that no server has any more.
+    fn find_lost(&mut self, slice: SliceId) {
+        if self.map.replicas_of(slice).any(|replica| self.home(replica).is_some()) {
+            return;
+        }
+        let first = SliceReplica { slice, replica: 0 };
+        for index in 0..self.map.shape().objects_per_slice as usize {
+            if self.holder(first, index).is_none() {
+                self.lost.insert(self.map.shape().object_of(slice, index));
+            }
+        }
+    }
+
+    /// Finds the objects that no server had any more when the map was recorded.
+    pub(crate) fn find_all_lost(&mut self) {
+        let first = SliceReplica { slice: SliceId(0), replica: 0 };
+        let mut slices: Vec<SliceId> = self.map.moving_from(first).map(|replica| replica.slice).collect();
+        slices.dedup();
+        slices.into_iter().for_each(|slice| self.find_lost(slice));
     }
 
     /// Returns whether a replica may go to a server: it has room, and no other replica of the slice is there, on its
@@ -197,6 +213,7 @@ impl Router {
             }
         });
         self.replace_in_partitions(server);
+        let slices: Vec<SliceId> = touched.iter().map(|(replica, _)| replica.slice).collect();
         for (replica, place) in touched {
             match place {
                 ReplicaPlace::Offloading { source: Some(source), destination } if source == server => {
@@ -212,6 +229,7 @@ impl Router {
             }
         }
         self.purges.retain(|(_, other), _| *other != server);
+        slices.into_iter().for_each(|slice| self.find_lost(slice));
     }
 
     /// Places replicas that found no server before, and empties servers that are drained further.
@@ -219,7 +237,7 @@ impl Router {
         let homeless = |replica: &SliceReplica| {
             matches!(self.map.place(*replica), ReplicaPlace::Offloading { destination: None, .. })
         };
-        let first = SliceReplica { slice: crate::id::SliceId(0), replica: 0 };
+        let first = SliceReplica { slice: SliceId(0), replica: 0 };
         let waiting: Vec<_> = self.map.moving_from(first).filter(homeless).collect();
         for replica in waiting {
             let ReplicaPlace::Offloading { source, .. } = self.map.place(replica) else { continue };

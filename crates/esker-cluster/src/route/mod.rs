@@ -51,6 +51,8 @@ pub struct Router {
     purges: BTreeMap<(SliceId, ServerId), MapEpoch>,
     /// Objects on which waiting work may begin.
     released: Vec<ObjectId>,
+    /// Objects that no server has any more.
+    lost: BTreeSet<ObjectId>,
     next_work: u64,
     next_effect: u64,
     version: u64,
@@ -124,6 +126,7 @@ impl Router {
             with_tombstones: BTreeSet::new(),
             purges: BTreeMap::new(),
             released: Vec::new(),
+            lost: BTreeSet::new(),
             next_work: 0,
             next_effect: 0,
             version: 0,
@@ -170,6 +173,12 @@ impl Router {
             }
             ReplicaPlace::Offloading { .. } => self.map.trust_source(replica, index),
         }
+        self.lost.remove(&self.map.shape().object_of(replica.slice, index));
+    }
+
+    /// The objects on which work is under way.
+    pub(crate) fn objects_under_way(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.queues.objects()
     }
 
     /// Another replica of an object counts instead of one that cannot be read. Work on the object may go there, too.
@@ -262,6 +271,7 @@ impl Router {
     fn object_moved(&mut self, replica: SliceReplica, index: usize, effects: &mut Vec<Effect>) {
         let place = self.map.place(replica);
         self.map.set_moved(replica, index);
+        self.lost.remove(&self.map.shape().object_of(replica.slice, index));
         if let ReplicaPlace::Offloading { source: Some(server), .. } = place {
             let object = self.map.shape().object_of(replica.slice, index);
             self.report.trims += 1;

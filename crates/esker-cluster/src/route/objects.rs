@@ -61,6 +61,11 @@ impl ObjectQueues {
         !self.0.contains_key(&object)
     }
 
+    /// The objects on which work runs or waits.
+    pub(super) fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.0.keys().copied()
+    }
+
     /// Returns what runs on any of these objects.
     pub(super) fn running(&self, objects: Range<ObjectId>) -> impl Iterator<Item = WorkId> + '_ {
         self.0.range(objects).flat_map(|(_, queue)| queue.running.iter().copied())

@@ -93,7 +93,8 @@ impl RecordedMap {
         self.failed.insert(server);
         for slice in slices {
             self.replicas_of(slice).for_each(|replica| self.fail_at(server, replica));
-            for (replica, index) in self.last_resorts(slice, |_| true) {
+            let left = if self.is_unsure(slice) { self.last_resorts(slice, |_| true) } else { Vec::new() };
+            for (replica, index) in left {
                 self.unsure.clear(self.index(replica), index..index + 1);
             }
         }
@@ -133,6 +134,18 @@ impl RecordedMap {
             return None;
         }
         others().find_map(|replica| self.holder(replica, index).map(|server| (only, replica, server)))
+    }
+
+    fn is_unsure(&self, slice: SliceId) -> bool {
+        self.replicas_of(slice).any(|replica| self.unsure.has_any(self.index(replica)))
+    }
+
+    /// The objects of a slice of which a replica is unsure.
+    pub(in crate::engine) fn unsure_of(&self, slice: SliceId) -> impl Iterator<Item = usize> {
+        let objects = 0..if self.is_unsure(slice) { self.shape.objects_per_slice as usize } else { 0 };
+        let is_unsure =
+            move |index: &usize| self.replicas_of(slice).any(|replica| self.unsure.has(self.index(replica), *index));
+        objects.filter(is_unsure)
     }
 
     /// Objects of a slice that no replica has for sure that `is_there`, each with the first of those that are unsure.

@@ -65,6 +65,23 @@ fn a_flush_fails_with_the_last_copy() {
     assert_eq!(driven.results(), [Err(DeviceError::Failed)]);
 }
 
+#[test]
+fn a_server_that_has_failed_is_not_drained_but_leaves() {
+    let (mut driven, _) = two_copies();
+    let failed = homes(&driven, 0)[0];
+    driven.failed = Some(failed);
+    driven.write(0, 1);
+    assert_eq!(driven.results(), [Ok(())]);
+    let device = DeviceIndex(failed.0);
+    let error = driven.engine.check_reshape(Reshape::Drain { device }).unwrap_err();
+    assert!(error.to_string().contains("remove it"), "{error}");
+    driven.engine.check_reshape(Reshape::Remove { device }).unwrap();
+    // Without it, no other one may leave: two copies need two servers.
+    let other = DeviceIndex(homes(&driven, 0)[0].0);
+    let error = driven.engine.check_reshape(Reshape::Drain { device: other }).unwrap_err();
+    assert!(error.to_string().contains("2 copies of each slice need as many devices"), "{error}");
+}
+
 /// A slice that was being changed when power was lost: only the first copy counts, until the second is the same again.
 #[test]
 fn after_a_restart_only_one_copy_of_a_dirty_slice_is_read() {

@@ -44,7 +44,7 @@ impl Driven {
         let durable = records.len();
         let (hardenings, failed, refuses) = (None, None, None);
         Self {
-            engine,
+            engine: engine.with_changing_members(),
             reads: None,
             trims,
             writes,

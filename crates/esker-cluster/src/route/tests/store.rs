@@ -1,9 +1,9 @@
 //! A server, by the rules of [`super::super::Stamp`] and [`ServerWork`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::{ObjectId, SliceId};
-use crate::map::MapEpoch;
+use crate::map::{MapEpoch, SliceMap};
 use crate::route::{ObjectRange, ServerWork, Stamp};
 
 /// Bytes of an object; each is a page that has a version of its own.
@@ -110,4 +110,13 @@ pub(super) fn object_of(work: &ServerWork) -> Option<ObjectId> {
         | ServerWork::Trim { object, .. } => Some(object),
         ServerWork::Purge { .. } => None,
     }
+}
+
+/// The objects that no server has any more.
+pub(super) fn lost_of(map: &SliceMap) -> BTreeSet<ObjectId> {
+    let is_lost = |object: &ObjectId| {
+        let (slice, index) = map.slice_of(*object);
+        map.replicas_of(slice).all(|replica| map.reader(replica, index).is_none())
+    };
+    (0..map.shape().objects()).map(ObjectId).filter(is_lost).collect()
 }

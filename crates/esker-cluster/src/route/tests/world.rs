@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Bytes;
 
-use super::store::{PAGES, Store, host_values, object_of};
+use super::store::{PAGES, Store, host_values, lost_of, object_of};
 use crate::id::{FailureDomain, ObjectId, ServerId, SliceId, SliceReplica};
 use crate::map::{ReplicaPlace, SliceMap};
 use crate::plan::{Plan, SliceMove};
@@ -201,9 +201,10 @@ impl World {
         }
     }
 
-    /// The map is within its bytes, no two replicas of a slice share a failure domain, and room is kept.
+    /// The map is within its bytes, no two replicas of a slice share a failure domain, and room and losses are known.
     fn check_map(&self) {
         let (map, servers) = (self.router.map(), self.router.servers());
+        assert_eq!(self.router.lost, lost_of(map));
         let most = SliceMap::bytes_at_most(map.shape(), map.settled_count(), map.moving_count(), map.stale_count());
         assert!(map.bytes() <= most, "{} bytes, at most {most}", map.bytes());
         let mut used = vec![0; servers.len()];
@@ -277,8 +278,7 @@ impl World {
         if !servers.into_iter().flatten().all(|server| self.stores[server.index()].admits(slice, stamp)) {
             return matches!(work, ServerWork::Trim { .. } | ServerWork::Purge { .. });
         }
-        let value = pending.tag.map_or(0, |tag| tag.0 + 1);
-        let store = work.server().index();
+        let (value, store) = (pending.tag.map_or(0, |tag| tag.0 + 1), work.server().index());
         let performed = match work {
             ServerWork::Read { object, .. } => {
                 self.read.insert(pending.id, self.stores[store].values(object));
