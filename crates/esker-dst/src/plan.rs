@@ -87,6 +87,8 @@ pub struct Outcome {
     pub refused: u64,
     /// Disks that failed while others had copies.
     pub made_up_for: u64,
+    /// Times at which the volume was opened with a disk that had failed before, and is there.
+    pub known_failed: u64,
     /// Disks that were taken out as lost.
     pub given_up: u64,
     /// Slices that were copied anew after that.
@@ -134,6 +136,7 @@ impl std::ops::AddAssign for Outcome {
             set,
             refused,
             made_up_for,
+            known_failed,
             given_up,
             rebuilt,
         } = other;
@@ -158,6 +161,7 @@ impl std::ops::AddAssign for Outcome {
         self.set += set;
         self.refused += refused;
         self.made_up_for += made_up_for;
+        self.known_failed += known_failed;
         self.given_up += given_up;
         self.rebuilt += rebuilt;
     }

@@ -182,6 +182,7 @@ impl World {
                     self.outcome.checkpoints = self.outcome.checkpoints.max(state.checkpoint);
                     self.outcome.journal_records += state.journal_records;
                     self.outcome.degraded += u64::from(state.missing().next().is_some());
+                    self.outcome.known_failed += state.failed().count() as u64;
                     self.host.offer(volume.capacity())?;
                     self.host.may_fail = state.missing().next().is_some() && !self.has_copies;
                     return Ok(Some(volume));

@@ -26,12 +26,13 @@ fn requests() -> u64 {
     if is_smoke() { 2_000 } else { 200_000 }
 }
 
-/// The kinds, none of which moves anything meanwhile.
-fn kinds() -> [VolumeSettings; 2] {
-    [
-        VolumeSettings::new("array", json!({})),
-        VolumeSettings::new("cluster", json!({ "balancer": "none", "object": "64KiB" })),
-    ]
+/// The kinds with their names, none of which moves anything meanwhile.
+fn kinds() -> [(&'static str, VolumeSettings); 3] {
+    let cluster = |replicas: u8| {
+        let options = json!({ "balancer": "none", "object": "64KiB", "objects_per_slice": 64, "replicas": replicas });
+        VolumeSettings::new("cluster", options)
+    };
+    [("array", VolumeSettings::new("array", json!({}))), ("cluster", cluster(1)), ("cluster of two copies", cluster(2))]
 }
 
 fn devices(folder: &Path, io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
@@ -122,21 +123,21 @@ fn main() {
     let root = std::env::var_os("ESKER_BENCH_FOLDER").map_or_else(std::env::temp_dir, PathBuf::from);
     let root = root.join(format!("esker-bench-kinds-{}", std::process::id()));
     let kinds = kinds();
-    for settings in &kinds {
-        let folder = root.join(&settings.kind);
+    for (name, settings) in &kinds {
+        let folder = root.join(name);
         std::fs::create_dir_all(&folder).expect("a folder");
         prepare(&folder, settings);
     }
     for (writes, what) in [(false, "reads"), (true, "writes")] {
         let mut figures = vec![Vec::new(); kinds.len()];
         for _ in 0..if is_smoke() { 1 } else { RUNS } {
-            for (settings, figures) in kinds.iter().zip(&mut figures) {
-                figures.push(run(&root.join(&settings.kind), writes));
+            for ((name, _), figures) in kinds.iter().zip(&mut figures) {
+                figures.push(run(&root.join(name), writes));
             }
         }
-        for (settings, mut figures) in kinds.iter().zip(figures) {
+        for ((name, _), mut figures) in kinds.iter().zip(figures) {
             figures.sort_by(f64::total_cmp);
-            println!("{what}, {:<8} {:6.2} us a request", settings.kind, figures[figures.len() / 2]);
+            println!("{what}, {name:<21} {:6.2} us a request", figures[figures.len() / 2]);
         }
     }
     let _ = std::fs::remove_dir_all(&root);

@@ -104,14 +104,16 @@ pub(super) fn slices_by_server(
     is_wanted: impl Fn(SliceId, ServerId) -> bool,
 ) -> Vec<Vec<SliceId>> {
     let mut groups = vec![Vec::new(); view.servers.len().div_ceil(FILLED_TOGETHER)];
+    let mut counts = vec![0; view.servers.len()];
     for (slice, seen) in (0..).map(SliceId).zip(view.slices) {
         for home in seen.homes() {
             if chosen[home.index()] && is_wanted(slice, *home) {
                 groups[home.index() / FILLED_TOGETHER].push((*home, slice));
+                counts[home.index()] += 1;
             }
         }
     }
-    let mut found = vec![Vec::new(); view.servers.len()];
+    let mut found: Vec<Vec<SliceId>> = counts.into_iter().map(Vec::with_capacity).collect();
     for (home, slice) in groups.into_iter().flatten() {
         found[home.index()].push(slice);
     }

@@ -305,6 +305,7 @@ impl<C: Clock> Volume<C> {
             identity: member.id,
             data: member.data,
             presence: Presence::Present,
+            has_failed: false,
             is_draining: false,
             keeps_map: false,
         });

@@ -1,6 +1,7 @@
 //! What a volume consists of.
 
-use esker_core::Bytes;
+use esker_core::{Bytes, DeviceState};
+use esker_tier::DeviceIndex;
 
 use super::kinds::{EngineDevice, Presence};
 use super::recover::Recovered;
@@ -43,6 +44,8 @@ pub struct VolumeMember {
     pub data: Bytes,
     /// Whether it is there.
     pub presence: Presence,
+    /// Whether it had failed before the volume was opened, and is used no more: others have copies of what was there.
+    pub has_failed: bool,
     /// Whether its data move to the other devices, so that it can be removed.
     pub is_draining: bool,
     /// Whether it keeps a copy of the map.
@@ -55,9 +58,14 @@ impl VolumeState {
         self.devices.iter().filter(|device| device.presence == Presence::Missing)
     }
 
+    /// The devices that are there, but had failed before.
+    pub fn failed(&self) -> impl Iterator<Item = &VolumeMember> {
+        self.devices.iter().filter(|device| device.has_failed)
+    }
+
     /// Returns true if everything is there and whole.
     pub fn is_whole(&self) -> bool {
-        self.missing().next().is_none() && !self.was_damaged
+        self.missing().chain(self.failed()).next().is_none() && !self.was_damaged
     }
 }
 
@@ -85,6 +93,8 @@ impl Recovered {
             identity: member.id,
             data: member.data,
             presence: device.presence,
+            has_failed: device.presence == Presence::Present
+                && self.engine.device_state(DeviceIndex(index as u16)) == DeviceState::Failed,
             is_draining: member.state == MemberState::Draining,
             keeps_map: member.keeps_journal,
         };

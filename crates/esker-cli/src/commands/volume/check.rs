@@ -34,6 +34,9 @@ pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<E
         (true, false) => "everything is there and whole\n",
         (true, true) => "it was repaired, and is whole now\n",
         (false, _) if state.missing().next().is_some() => "",
+        (false, _) if state.failed().next().is_some() => {
+            "a device has failed, and others make up for it; `esker volume remove-device` takes it out\n"
+        }
         (false, true) => "something is still damaged on one device: it may not keep what is written to it\n",
         (false, false) => {
             "something is damaged on one device, and was read from another one; --repair writes it again\n"
@@ -47,6 +50,7 @@ pub(super) fn describe(state: &VolumeState) -> String {
     let mut table = Table::new(&["device", "data", "state", "keeps the map", "identity"]);
     for device in &state.devices {
         let presence = match device.presence {
+            Presence::Present if device.has_failed => "failed",
             Presence::Present => "there",
             Presence::Missing => "missing",
             Presence::Removed => "removed",
