@@ -1,5 +1,7 @@
 //! A volume of the kind `cluster`, as a user runs it: it is made, served, killed, served again, and loses a drive.
 
+use std::time::Duration;
+
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -15,8 +17,8 @@ fn a_cluster_is_killed_and_loses_a_drive_and_no_byte() {
     let create = ["volume", "create", "home.volume", "--kind", "cluster"];
     let settings = ["--set", "object=64KiB", "--set", "objects_per_slice=4", "--set", "reserve=50%"];
     let devices = ["--device", "a=a.img,16MiB", "--device", "b=b.img,16MiB", "--device", "c=c.img,16MiB"];
-    let refused = esker_refuses(folder, &[&create[..], &devices, &["--set", "replicas=2"]].concat());
-    assert!(refused.contains("leave `replicas` out"), "{refused}");
+    let refused = esker_refuses(folder, &[&create[..], &settings, &devices, &["--set", "replicas=4"]].concat());
+    assert!(refused.contains("from 1 to 3"), "{refused}");
     esker_ok(folder, &[&create[..], &settings, &devices].concat());
     let server = Server::start(folder, &[]);
     let mut client = server.client();
@@ -63,4 +65,57 @@ fn a_cluster_is_killed_and_loses_a_drive_and_no_byte() {
     assert!(dumped.contains("is in slot") || dumped.contains("objects from"), "{dumped}");
     let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
     assert!(checked.contains("everything is there and whole"), "{checked}");
+}
+
+#[test]
+fn a_cluster_of_copies_outlives_a_kill_and_a_drive() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    let create = ["volume", "create", "home.volume", "--kind", "cluster", "--set", "replicas=2"];
+    let settings = ["--set", "object=64KiB", "--set", "objects_per_slice=4", "--set", "reserve=50%"];
+    let devices = ["--device", "a=a.img,16MiB", "--device", "b=b.img,16MiB", "--device", "c=c.img,16MiB"];
+    esker_ok(folder, &[&create[..], &settings, &devices].concat());
+    let server = Server::start(folder, &[]);
+    let mut client = server.client();
+    let count = client.size / OBJECT;
+    (0..count).for_each(|number| client.write(number * OBJECT, &[number as u8 + 1; 4096]).unwrap());
+    client.flush().unwrap();
+    server.signal(Signal::SIGKILL);
+    drop((client, server));
+    std::fs::remove_file(folder.join("a.img")).unwrap();
+
+    let check = |server: &Server| {
+        let mut client = server.client();
+        for number in 0..count {
+            assert_eq!(client.read(number * OBJECT, 4096).unwrap(), [number as u8 + 1; 4096], "{number}");
+        }
+    };
+    let lost = ["volume", "remove-device", "home.volume", "a", "--lost"];
+    let server = Server::start(folder, &[]);
+    check(&server);
+    let refused = esker_in(folder, &lost);
+    assert!(refused.code == 2 && refused.stderr.contains("end its server"), "{}", refused.stderr);
+    server.stop();
+    let checked = esker_in(folder, &["volume", "check", "home.volume"]);
+    assert!(checked.code == 1 && checked.stdout.contains("missing"), "{}", checked.stdout);
+    esker_ok(folder, &lost);
+    assert!(!file_of(folder).contains("a.img"), "{}", file_of(folder));
+
+    // What was there is copied to the others.
+    let server = Server::start(folder, &[]);
+    let used = || -> u64 {
+        let status = esker_ok(folder, &["volume", "status", "home.volume", "--json"]).stdout;
+        let status: Value = serde_json::from_str(&status).unwrap();
+        status["devices"].as_array().unwrap().iter().flat_map(|one| one["used_bytes"].as_u64()).sum()
+    };
+    let is_copied = (0..1200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        used() == 2 * count * OBJECT
+    });
+    assert!(is_copied, "{} of {} bytes after a minute", used(), 2 * count * OBJECT);
+    server.stop();
+    std::fs::remove_file(folder.join("b.img")).unwrap();
+    let server = Server::start(folder, &[]);
+    check(&server);
+    server.stop();
 }
