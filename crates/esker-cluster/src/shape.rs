@@ -6,7 +6,7 @@ use esker_core::Bytes;
 use thiserror::Error;
 
 use crate::fnv::fnv1a_of;
-use crate::id::{FailureDomain, ObjectId, PartitionId, SliceId};
+use crate::id::{FailureDomain, ObjectId, PartitionId, SliceId, SliceReplica};
 
 /// The most replicas that a slice can have.
 pub const REPLICAS_MAX: u8 = 3;
@@ -78,6 +78,11 @@ pub enum ShapeError {
 }
 
 impl ClusterShape {
+    /// Returns the replicas of a slice.
+    pub(crate) fn replicas_of(&self, slice: SliceId) -> impl Iterator<Item = SliceReplica> + use<> {
+        (0..self.replicas).map(move |replica| SliceReplica { slice, replica })
+    }
+
     /// Checks that the numbers are within their bounds.
     pub fn check(&self) -> Result<(), ShapeError> {
         let replicas = u64::from(self.replicas);

@@ -55,9 +55,8 @@ pub enum RestoreError {
 
 /// All replicas of all slices, in order.
 pub(super) fn replicas(shape: &ClusterShape) -> impl Iterator<Item = SliceReplica> + use<> {
-    let count = shape.replicas;
-    let of = move |slice| (0..count).map(move |replica| SliceReplica { slice: SliceId(slice), replica });
-    (0..shape.slices).flat_map(of)
+    let shape = *shape;
+    (0..shape.slices).flat_map(move |slice| shape.replicas_of(SliceId(slice)))
 }
 
 /// The places of all replicas of a new cluster: each server's slots are taken in the order of slices.
@@ -108,9 +107,8 @@ impl ClusterEngine {
             through.0 += 1;
         }
         for replica in replicas(&shape) {
-            let places = [map.home(replica), map.motion(replica).map(|motion| motion.to)];
             let servers = router.servers().len();
-            if let Some(place) = places.into_iter().flatten().find(|place| place.server.index() >= servers) {
+            if let Some(place) = map.places(replica).find(|place| place.server.index() >= servers) {
                 return Err(slot_error(replica.slice, place));
             }
             let motion = map.motion(replica).map(|motion| (motion.to.server, &motion.moved[..]));
@@ -164,8 +162,7 @@ impl ClusterEngine {
     fn place_all(&mut self, shape: ClusterShape) -> Result<(), RestoreError> {
         let (map, mut taken) = (&self.recorded, BTreeSet::new());
         for replica in replicas(&shape) {
-            let places = [map.home(replica), map.motion(replica).map(|motion| motion.to)];
-            for place in places.into_iter().flatten() {
+            for place in map.places(replica) {
                 let slots = self.router.servers().get(place.server).spec.room;
                 if place.slot >= slots || !taken.insert((place.server, place.slot)) {
                     return Err(slot_error(replica.slice, place));
@@ -216,7 +213,7 @@ impl ClusterEngine {
         let shape = *self.router.map().shape();
         for object in (0..share.of(shape.objects())).map(ObjectId) {
             let (slice, index) = shape.slice_of(object);
-            for replica in (0..shape.replicas).map(|replica| SliceReplica { slice, replica }) {
+            for replica in shape.replicas_of(slice) {
                 let Some(server) = self.router.map().reader(replica, index) else { continue };
                 self.stores[server.index()].set(object, true);
                 self.recorded.apply(ClusterRecord::Written { replica, first: index as u32, count: 1 });
@@ -238,8 +235,7 @@ impl ClusterEngine {
             if let ReplicaPlace::Complete(home) = self.router.map().place(replica) {
                 assert_eq!((map.home(replica), map.motion(replica).is_none()), (slot(home, replica.slice), true));
             }
-            let places = [map.home(replica), map.motion(replica).map(|motion| motion.to)];
-            for place in places.into_iter().flatten() {
+            for place in map.places(replica) {
                 assert_eq!(slot(place.server, replica.slice), Some(place), "{replica:?}");
             }
             for index in 0..shape.objects_per_slice as usize {

@@ -146,7 +146,7 @@ impl ClusterEngine {
 
     /// A replica of an object misses a change that others have. It is durable before the host is answered.
     pub(super) fn missed(&mut self, replica: SliceReplica, index: usize, effects: &mut Vec<Effect>) {
-        if self.settings.replicas > 1 && !self.recorded.has_missed(replica, index) {
+        if self.settings.replicas > 1 && self.recorded.holder(replica, index).is_some() {
             let record = ClusterRecord::Missed { replica, first: index as u32, count: 1 };
             self.last_missed = self.note(record, effects);
             self.durability.harden(effects);

@@ -99,7 +99,7 @@ impl SliceMap {
 
     /// Returns the replicas of a slice.
     pub fn replicas_of(&self, slice: SliceId) -> impl Iterator<Item = SliceReplica> + use<> {
-        (0..self.shape.replicas).map(move |replica| SliceReplica { slice, replica })
+        self.shape.replicas_of(slice)
     }
 
     /// Returns every replica of every slice.

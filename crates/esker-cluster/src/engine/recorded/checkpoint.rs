@@ -60,7 +60,7 @@ impl RecordedMap {
     /// Returns the records that make a slice what it is.
     fn records_of(&self, slice: SliceId) -> Vec<Record> {
         let mut records = Vec::new();
-        for replica in (0..self.shape.replicas).map(|replica| SliceReplica { slice, replica }) {
+        for replica in self.shape.replicas_of(slice) {
             self.records_of_replica(replica, &mut records);
         }
         records.extend(self.dirty.contains(&slice).then_some(ClusterRecord::Dirty { slice }));

@@ -90,6 +90,11 @@ impl RecordedMap {
         self.motions.get(&self.index(replica))
     }
 
+    /// Returns where a replica has slots: at its home, and where it is going.
+    pub(super) fn places(&self, replica: SliceReplica) -> impl Iterator<Item = SlotPlace> {
+        self.home(replica).into_iter().chain(self.motion(replica).map(|motion| motion.to))
+    }
+
     /// The bits of some objects of a replica.
     fn objects(&self, replica: SliceReplica, objects: Range<u32>) -> Range<usize> {
         let first = self.index(replica) * self.shape.objects_per_slice as usize;

@@ -24,10 +24,6 @@ impl RecordedMap {
         self.dirty.iter().copied()
     }
 
-    fn replicas_of(&self, slice: SliceId) -> impl Iterator<Item = SliceReplica> + use<> {
-        (0..self.shape.replicas).map(move |replica| SliceReplica { slice, replica })
-    }
-
     /// Returns whether the home of a replica misses something, or may.
     pub(in crate::engine) fn misses_some(&self, replica: SliceReplica) -> bool {
         let number = self.index(replica);
@@ -46,11 +42,6 @@ impl RecordedMap {
     /// Returns the server that has the newest version of an object in a replica; `None` if none does.
     pub(in crate::engine) fn reader(&self, replica: SliceReplica, index: usize) -> Option<ServerId> {
         self.holder(replica, index).filter(|_| !self.unsure.has(self.index(replica), index))
-    }
-
-    /// Returns whether it is recorded that a replica misses changes of an object.
-    pub(in crate::engine) fn has_missed(&self, replica: SliceReplica, index: usize) -> bool {
-        self.holder(replica, index).is_none()
     }
 
     /// A replica misses changes of objects: neither its home nor its destination has them.
@@ -92,7 +83,7 @@ impl RecordedMap {
         let slices = self.slices_at(server);
         self.failed.insert(server);
         for slice in slices {
-            self.replicas_of(slice).for_each(|replica| self.fail_at(server, replica));
+            self.shape.replicas_of(slice).for_each(|replica| self.fail_at(server, replica));
             let left = if self.is_unsure(slice) { self.last_resorts(slice, |_| true) } else { Vec::new() };
             for (replica, index) in left {
                 self.unsure.clear(self.index(replica), index..index + 1);
@@ -128,8 +119,8 @@ impl RecordedMap {
         server: ServerId,
     ) -> Option<(SliceReplica, SliceReplica, ServerId)> {
         let reads = |replica: &SliceReplica| self.reader(*replica, index).is_some();
-        let only = self.replicas_of(slice).find(|replica| self.reader(*replica, index) == Some(server))?;
-        let others = || self.replicas_of(slice).filter(|replica| *replica != only);
+        let only = self.shape.replicas_of(slice).find(|replica| self.reader(*replica, index) == Some(server))?;
+        let others = || self.shape.replicas_of(slice).filter(|replica| *replica != only);
         if others().any(|replica| reads(&replica)) {
             return None;
         }
@@ -137,14 +128,15 @@ impl RecordedMap {
     }
 
     fn is_unsure(&self, slice: SliceId) -> bool {
-        self.replicas_of(slice).any(|replica| self.unsure.has_any(self.index(replica)))
+        self.shape.replicas_of(slice).any(|replica| self.unsure.has_any(self.index(replica)))
     }
 
     /// The objects of a slice of which a replica is unsure.
     pub(in crate::engine) fn unsure_of(&self, slice: SliceId) -> impl Iterator<Item = usize> {
         let objects = 0..if self.is_unsure(slice) { self.shape.objects_per_slice as usize } else { 0 };
-        let is_unsure =
-            move |index: &usize| self.replicas_of(slice).any(|replica| self.unsure.has(self.index(replica), *index));
+        let is_unsure = move |index: &usize| {
+            self.shape.replicas_of(slice).any(|replica| self.unsure.has(self.index(replica), *index))
+        };
         objects.filter(is_unsure)
     }
 
@@ -152,10 +144,10 @@ impl RecordedMap {
     fn last_resorts(&self, slice: SliceId, is_there: impl Fn(ServerId) -> bool) -> Vec<(SliceReplica, u32)> {
         let resort = |index: u32| {
             let object = index as usize;
-            let mut replicas = self.replicas_of(slice);
+            let mut replicas = self.shape.replicas_of(slice);
             let is_lost = !replicas.any(|replica| self.reader(replica, object).is_some_and(&is_there));
             let has = |replica: &SliceReplica| self.holder(*replica, object).is_some_and(&is_there);
-            self.replicas_of(slice).find(has).filter(|_| is_lost).map(|replica| (replica, index))
+            self.shape.replicas_of(slice).find(has).filter(|_| is_lost).map(|replica| (replica, index))
         };
         (0..self.shape.objects_per_slice).filter_map(resort).collect()
     }
@@ -174,9 +166,9 @@ impl RecordedMap {
             for index in 0..self.shape.objects_per_slice {
                 let object = index as usize;
                 let counts = |replica: &SliceReplica| self.reader(*replica, object).is_some_and(&is_there);
-                let mut replicas = self.replicas_of(slice).filter(counts);
+                let mut replicas = self.shape.replicas_of(slice).filter(counts);
                 // What nobody has written reads as zeroes everywhere.
-                let was_written = self.replicas_of(slice).any(|replica| self.is_written(replica, object));
+                let was_written = self.shape.replicas_of(slice).any(|replica| self.is_written(replica, object));
                 if was_written && replicas.next().is_some() {
                     doubtful.extend(replicas.map(|replica| (replica, index)));
                 }
