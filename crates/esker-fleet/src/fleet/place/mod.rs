@@ -266,8 +266,7 @@ impl Placement {
     }
 
     fn replica_of(&self, key: u32) -> SliceReplica {
-        let replicas = u32::from(self.shape.replicas);
-        SliceReplica { slice: SliceId(key / replicas), replica: (key % replicas) as u8 }
+        replica_of(key, self.shape.replicas)
     }
 
     /// Replicas of a slice.
@@ -333,4 +332,9 @@ impl Placement {
                 if other == replica { ends.all(|end| end != to) } else { !ends.any(shares) }
             })
     }
+}
+
+fn replica_of(key: u32, replicas: u8) -> SliceReplica {
+    let replicas = u32::from(replicas);
+    SliceReplica { slice: SliceId(key / replicas), replica: (key % replicas) as u8 }
 }

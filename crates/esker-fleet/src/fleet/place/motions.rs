@@ -2,7 +2,7 @@
 
 use esker_cluster::{Plan, ServerId, ServerState, SliceId, SliceReplica};
 
-use super::Placement;
+use super::{Placement, replica_of};
 use crate::fleet::copies::{Cause, CopiedBytes, CopyGrant};
 
 /// A replica in motion. Objects that hosts write have moved; others have to be copied.
@@ -27,7 +27,7 @@ impl Motion {
     }
 
     /// Notes that objects have moved, those first that no write moves.
-    fn copied(&mut self, objects: f64) {
+    pub(super) fn copied(&mut self, objects: f64) {
         let never_written = self.never_written.min(objects);
         self.never_written -= never_written;
         self.written = (self.written - (objects - never_written)).max(0.0);
@@ -102,6 +102,10 @@ impl Placement {
                 (motion.source, motion.destination, motion.cause) = (None, Some(source), Cause::Rebuild);
                 motion.written = written - motion.written;
                 motion.never_written = never_written - motion.never_written;
+                let lost = motion.left();
+                if let Some(coding) = &mut self.coding {
+                    coding.note_lost(replica, lost, written + never_written);
+                }
                 self.set_home(replica, source);
             }
             None => return false,
@@ -160,28 +164,31 @@ impl Placement {
     }
 
     /// Copies objects, as far as `grant` goes, of the motions that `wanted` selects, in the order of their slices.
-    /// Motions of which every object has moved then are complete.
+    /// Motions of which every object has moved then are complete. Objects of parity are computed anew on their way.
     pub(in crate::fleet) fn copy(
         &mut self,
         grant: &mut CopyGrant,
         copied: &mut CopiedBytes,
         wanted: impl Fn(&Motion) -> bool,
     ) {
-        let object = self.shape.object.0;
-        for motion in self.motions.values_mut().filter(|motion| wanted(motion)) {
+        let (object, replicas) = (self.shape.object.0, self.shape.replicas);
+        for (key, motion) in self.motions.iter_mut().filter(|(_, motion)| wanted(motion)) {
             let Some(to) = motion.destination else { continue };
             if grant.is_used_up() {
                 break;
             }
             let objects = grant.take(to, motion.left().ceil() as u64);
             motion.copied(objects as f64);
+            if let Some(coding) = &mut self.coding {
+                coding.note_written(replica_of(*key, replicas), objects as f64);
+            }
             copied.add(motion.cause, to, objects * object);
         }
         self.complete();
     }
 
     /// Ends the motions of which every object has moved.
-    fn complete(&mut self) {
+    pub(super) fn complete(&mut self) {
         let done: Vec<u32> =
             self.motions.iter().filter(|(_, motion)| motion.left() <= 0.0).map(|(key, _)| *key).collect();
         done.into_iter().for_each(|key| self.complete_if_moved(self.replica_of(key)));

@@ -150,6 +150,52 @@ fn parity_is_written_anew_when_a_slice_has_left() {
     assert_eq!(simulation.place.slices()[slice].replicas, 3);
 }
 
+/// Parity that moves before it is written without a slice that has left is written once, where it goes. What is lost
+/// with a server on the way is written again.
+#[test]
+fn parity_that_moves_is_written_anew_once() {
+    let settings = read(&forty(CODE, "[run]\nduration = \"60d\"\n"));
+    // What moves, and the parity of the other server. What is rebuilt counts by itself.
+    for (days, fails, written) in
+        [(1, None, (100, 100)), (2, None, (100, 100)), (2, Some(0), (50, 100)), (2, Some(1), (50, 150))]
+    {
+        let mut simulation = Simulation::new(&settings, 2, &named("none")).unwrap();
+        (0..10).for_each(|_| simulation.step().unwrap());
+        let (slices, homes) = (simulation.place.slices_of_code(5), simulation.place.servers_of_code(5));
+        // Hosts write one slice, which leaves, and nothing to the others. No cold slice is left to take its place.
+        let copies: Vec<bool> = simulation.place.slices().iter().map(|slice| slice.replicas == 3).collect();
+        simulation.place.change_weights(|weights| {
+            let mean = weights.iter().sum::<f32>() / weights.len() as f32;
+            (0..weights.len()).filter(|at| copies[*at]).for_each(|at| weights[at] = weights[at].max(4.0 * mean));
+            slices[1..4].iter().for_each(|slice| weights[slice.index()] = 0.0);
+            weights[slices[0].index()] = 640_000.0;
+        });
+        let left = simulation.place.coded().2;
+        while simulation.place.coded().2 == left {
+            simulation.step().unwrap();
+        }
+        let before = simulation.measures.writes;
+        let rate = Some(ByteRate((100 * MIB / days).div_ceil(86_400)));
+        let copies = CopySettings { server_rate: rate, ..settings.copies };
+        simulation.grant = CopyGrant::new(&copies, settings.run.epoch, settings.data.object);
+        let to = (0..40).map(ServerId).find(|server| !homes.contains(server)).unwrap();
+        let (slice, from) = (slices[4], homes[4]);
+        let moved = SliceMove { slice, from, to, copied: Bytes::mib(100) };
+        assert_eq!(simulation.place.begin_plan(&Plan { moves: vec![moved], copy_at_once: true }), (1, 0));
+        simulation.step().unwrap();
+        if let Some(end) = fails {
+            simulation.place.fail([from, to][end]);
+        }
+        for _ in 0..8 {
+            simulation.place.check();
+            simulation.step().unwrap();
+        }
+        let now = simulation.measures.writes;
+        let (balancing, code) = (now.balancing_bytes - before.balancing_bytes, now.code_bytes - before.code_bytes);
+        assert_eq!((balancing / MIB, code / MIB), written, "{days} days, {fails:?} fails");
+    }
+}
+
 /// A slice of a code and a server's parity are moved like any replica: what they hold is written once, where they go,
 /// as fast as the rate allows.
 #[test]

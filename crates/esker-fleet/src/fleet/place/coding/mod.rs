@@ -131,6 +131,30 @@ impl Coding {
         }
     }
 
+    /// Objects that a server with parity has to write.
+    fn to_write(&self, piece: SliceReplica) -> f64 {
+        let group = self.as_parity(piece.slice);
+        group.map_or(0.0, |group| self.group(group).to_write[usize::from(piece.replica)])
+    }
+
+    /// Notes that objects of parity were written where it goes. They are computed from the slices that the group has
+    /// by then. A replica that is no parity has nothing to note.
+    pub(super) fn note_written(&mut self, replica: SliceReplica, objects: f64) {
+        if let Some(group) = self.as_parity(replica.slice) {
+            let left = &mut self.group_mut(group).to_write[usize::from(replica.replica)];
+            *left = (*left - objects).max(0.0);
+        }
+    }
+
+    /// Notes that of `all` objects of parity some were lost where it went to. Where it came from has them as they were
+    /// before.
+    pub(super) fn note_lost(&mut self, replica: SliceReplica, lost: f64, all: f64) {
+        if let Some(group) = self.as_parity(replica.slice) {
+            let left = &mut self.group_mut(group).to_write[usize::from(replica.replica)];
+            *left = (*left + lost).min(all);
+        }
+    }
+
     /// The replicas of which a group's code consists, or will.
     fn pieces(&self, group: u32) -> impl Iterator<Item = SliceReplica> + '_ {
         let parity = self.parity_of(group);
@@ -180,23 +204,34 @@ impl Placement {
     /// Writes parity of groups that slices join or have left, as far as `grant` goes.
     pub(in crate::fleet) fn write_parity(&mut self, grant: &mut CopyGrant, copied: &mut CopiedBytes) {
         let Some(coding) = &self.coding else { return };
-        let object = self.shape.object.0;
-        let due: Vec<u32> = (0u32..).zip(&coding.groups).filter(|(_, it)| !it.is_written()).map(|(at, _)| at).collect();
-        for group in due {
-            for replica in 0..self.coding().group(group).parity {
-                if grant.is_used_up() {
-                    return;
-                }
-                let piece = SliceReplica { slice: self.coding().parity_of(group), replica };
-                let to = self.home(piece);
-                if self.ends(piece).contains(&Some(to)) {
-                    let left = &mut self.coding_mut().group_mut(group).to_write[usize::from(replica)];
-                    let objects = grant.take(to, left.ceil() as u64);
-                    *left = (*left - objects as f64).max(0.0);
-                    copied.add(Cause::Code, to, objects * object);
-                }
+        let due = (0u32..).zip(&coding.groups).filter(|(_, group)| !group.is_written());
+        let parity = |(at, group): (u32, &CodeGroup)| {
+            let slice = coding.parity_of(at);
+            (0..group.parity).map(move |replica| SliceReplica { slice, replica })
+        };
+        let pieces: Vec<SliceReplica> = due.flat_map(parity).collect();
+        for piece in pieces {
+            if grant.is_used_up() {
+                break;
             }
+            self.write_piece(piece, grant, copied);
         }
+        self.complete();
+    }
+
+    /// What is written where a piece moves to has moved.
+    fn write_piece(&mut self, piece: SliceReplica, grant: &mut CopyGrant, copied: &mut CopiedBytes) {
+        let to = self.home(piece);
+        if !self.ends(piece).contains(&Some(to)) {
+            return;
+        }
+        let objects = grant.take(to, self.coding().to_write(piece).ceil() as u64);
+        self.coding_mut().note_written(piece, objects as f64);
+        let key = self.key(piece);
+        if let Some(motion) = self.motions.get_mut(&key) {
+            motion.copied(objects as f64);
+        }
+        copied.add(Cause::Code, to, objects * self.shape.object.0);
     }
 
     /// Slices that have a code; those that ever got one, and those that got copies again.
