@@ -1,9 +1,11 @@
 //! How long fleets take by counts: epochs of a thousand servers with a million slices. With `ESKER_BENCH_LONG=day`,
 //! `=year` or `=none` (a year without a balancer), once, ten thousand servers with ten million slices of two replicas,
-//! with failures: the processor time is printed. `day-drawn` and `year-drawn` draw the requests of each slice.
+//! with failures: the processor time is printed. `day-drawn` and `year-drawn` draw the requests of each slice;
+//! `year-coded` has three replicas, and slices below three tenths of the mean as an erasure code.
 
+use esker_core::Nanos;
 use esker_core::registry::Choice;
-use esker_fleet::{FleetSettings, RequestSettings, Simulation};
+use esker_fleet::{ErasureCodeSettings, FleetSettings, RequestSettings, Simulation};
 use esker_testkit::{Bench, processor_time};
 
 /// Servers of three ratings and all ages, some of which fail; a load that changes by a tenth each week.
@@ -35,6 +37,18 @@ fn drawn(mut settings: FleetSettings) -> FleetSettings {
     settings
 }
 
+/// The fleet with three replicas, or an erasure code for what is written less than three tenths of the mean.
+fn coded(mut settings: FleetSettings) -> FleetSettings {
+    settings.data.replicas = 3;
+    settings.data.erasure_code = Some(ErasureCodeSettings {
+        data: 4,
+        parity: None,
+        below: "30%".parse().expect("a share"),
+        after: Nanos::from_secs(7 * 86_400),
+    });
+    settings
+}
+
 fn simulate(settings: &FleetSettings, balancer: &str) -> u64 {
     let simulation = Simulation::new(settings, 1, &Choice::named(balancer)).expect("slices fit");
     let run = simulation.run(|_| true).expect("nobody stops it");
@@ -62,6 +76,9 @@ fn main() {
         Ok("year") => return once("a year of daily epochs", &fleet(10, "1d", "365d"), "life"),
         Ok("day-drawn") => return once("a day of drawn requests", &drawn(fleet(10, "1h", "1d")), "life"),
         Ok("year-drawn") => return once("a year of drawn requests", &drawn(fleet(10, "1d", "365d")), "life"),
+        Ok("year-coded") => {
+            return once("a year of daily epochs, with a code", &coded(fleet(10, "1d", "365d")), "life");
+        }
         Ok("none") => return once("a year of daily epochs", &fleet(10, "1d", "365d"), "none"),
         _ => {}
     }
