@@ -52,6 +52,8 @@ pub(crate) struct Package {
     /// Path from the root: `crates/esker-core`.
     pub(crate) folder: String,
     pub(crate) dependencies: Vec<Dependency>,
+    /// Whether cargo looks for tests in the documentation of its library.
+    pub(crate) has_doctests: bool,
 }
 
 impl Package {
@@ -81,8 +83,10 @@ pub(crate) fn package(path: &str, text: &str) -> Result<Package, String> {
             add_tables(tables, text, &mut dependencies);
         }
     }
+    let library = document.get("lib").and_then(|library| library.get_ref().as_table());
+    let doctest = library.and_then(|library| library.get("doctest")?.get_ref().as_bool());
     let folder = path.trim_end_matches("/Cargo.toml").to_owned();
-    Ok(Package { name: name.to_owned(), folder, dependencies })
+    Ok(Package { name: name.to_owned(), folder, dependencies, has_doctests: doctest != Some(false) })
 }
 
 fn add_tables(parent: &DeTable<'_>, text: &str, dependencies: &mut Vec<Dependency>) {

@@ -1,6 +1,7 @@
 //! The rules: one file each, and one line each in [`RULES`].
 
 mod crate_edges;
+mod doctests;
 mod file_length;
 mod function_length;
 mod import_circles;
@@ -35,4 +36,5 @@ pub(crate) const RULES: &[Rule] = &[
     reference_pages::RULE,
     licences::RULE,
     planted_faults::RULE,
+    doctests::RULE,
 ];
