@@ -54,6 +54,7 @@ fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
             let names: Vec<String> = devices.iter().map(|device| name(device.0.into())).collect();
             format!("no room on {}", names.join(", "))
         }
+        HeldReason::TooFewDevices => "too few devices for all copies: add one".to_string(),
         HeldReason::Failed(device) => format!("{} cannot be read", name(device.0.into())),
     }
 }

@@ -90,7 +90,7 @@ fn render(sweep: &SweepTable) -> String {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => "-".into(),
         serde_json::Value::Number(number) => match number.as_f64() {
-            Some(value) if value.fract() != 0.0 => esker_core::words::digits(value),
+            Some(value) if number.is_f64() => esker_core::words::digits(value),
             _ => number.to_string(),
         },
         other => other.to_string(),

@@ -10,7 +10,8 @@ use esker_tier::{
 };
 
 use super::ClusterEngine;
-use crate::id::{ServerId, SliceReplica};
+use crate::id::{ServerId, SliceId, SliceReplica};
+use crate::map::ReplicaPlace;
 use crate::route::{EffectId, RouterInput};
 use crate::servers::ServerState;
 
@@ -158,13 +159,21 @@ impl ClusterEngine {
         if is_spent && !self.epochs.members_change && self.router.map().moving_count() > 0 {
             return Some(HeldReason::Budget);
         }
-        let is_stalled = self.router.map().moving_count() == 0 && !self.draining.is_empty();
+        let map = self.router.map();
+        let is_homeless = |replica| matches!(map.place(replica), ReplicaPlace::Offloading { destination: None, .. });
+        let mut moving = map.moving_from(SliceReplica { slice: SliceId(0), replica: 0 });
+        let wants_to_move = map.moving_count() > 0 || !self.draining.is_empty();
+        (wants_to_move && moving.all(is_homeless)).then(|| self.without_destination())
+    }
+
+    /// Returns why replicas find no server to go to.
+    fn without_destination(&self) -> HeldReason {
         let servers = self.router.servers();
         let is_full = |(id, server): &(ServerId, &crate::servers::Server)| {
             server.state == ServerState::Up && !servers.takes_more(*id)
         };
-        is_stalled
-            .then(|| HeldReason::NoRoom(servers.iter().filter(is_full).map(|(id, _)| DeviceIndex(id.0)).collect()))
+        let full: Vec<DeviceIndex> = servers.iter().filter(is_full).map(|(id, _)| DeviceIndex(id.0)).collect();
+        if full.is_empty() { HeldReason::TooFewDevices } else { HeldReason::NoRoom(full) }
     }
 
     /// Has slots freed and drains go on that wait for the end of an epoch, and notices drains that get no further.

@@ -58,4 +58,6 @@ pub enum HeldReason {
     NoRoom(Vec<DeviceIndex>),
     /// An extent should leave this device, and cannot be read: the device has failed.
     Failed(DeviceIndex),
+    /// Too few devices are left for all copies: each of them has one already.
+    TooFewDevices,
 }

@@ -1,6 +1,7 @@
 //! Several copies: what has to be durable before the host is answered, and what a restart makes of copies that differ.
 
 use esker_core::{DeviceError, RequestKind};
+use esker_tier::HeldReason;
 
 use super::driven::Driven;
 use super::*;
@@ -149,4 +150,19 @@ fn if_the_copy_that_counts_fails_the_other_one_does_unless_it_is_older() {
         let expected = if is_older { Err(DeviceError::Failed) } else { Ok(()) };
         assert_eq!(driven.results(), [expected], "{is_older}");
     }
+}
+
+/// An operator has to know that only another device brings the second copy back.
+#[test]
+fn copies_that_have_nowhere_to_go_are_reported() {
+    let held = |servers: u32| {
+        let mut driven = Driven::new(&settings(servers, 2));
+        driven.request(FUA, 0, SLICE);
+        assert_eq!(driven.engine.background(Nanos(driven.now)).unwrap().held, None);
+        driven.failed = Some(homes(&driven, 0)[0]);
+        driven.write(0, 1);
+        assert_eq!(driven.results(), [Ok(()), Ok(())]);
+        driven.engine.background(Nanos(driven.now)).unwrap().held
+    };
+    assert_eq!((held(2), held(3)), (Some(HeldReason::TooFewDevices), None));
 }
