@@ -1,6 +1,7 @@
 //! Files read and written by io_uring: one ring for all devices of a volume.
 
 mod file;
+mod looks;
 mod pinned;
 mod short_waits;
 mod transfer;
@@ -24,6 +25,7 @@ use crate::clock::SystemClock;
 use crate::memory::Buffer;
 use crate::signal::Signal;
 pub(crate) use file::RingFile;
+use looks::LookTrials;
 use pinned::PinnedMemory;
 use short_waits::ShortWaits;
 use transfer::{Piece, Transfer};
@@ -63,6 +65,9 @@ struct State {
     watches: RingWatches,
     /// Waits for nothing but watched files: for clients.
     client_waits: ShortWaits,
+    looks: LookTrials,
+    /// Operations that were begun since the last of these waits.
+    begun: u64,
     clock: SystemClock,
 }
 
@@ -109,6 +114,8 @@ impl Ring {
             is_watched: false,
             watches: RingWatches::default(),
             client_waits: ShortWaits::default(),
+            looks: LookTrials::default(),
+            begun: 0,
             clock: SystemClock::start(),
         };
         Ok(Self(Arc::new(Mutex::new(state))))
@@ -163,6 +170,7 @@ impl State {
         let is_read = operation.kind == RequestKind::Read;
         let pieces = if is_read { Vec::new() } else { self.spare.pop().unwrap_or_default() };
         self.file(file).under_way += 1;
+        self.begun += 1;
         let tag = self.transfers.insert((file, Transfer::new(id, operation, pieces)));
         self.to_send.push_back(tag);
     }

@@ -30,8 +30,8 @@ impl Default for ShortWaits {
 }
 
 impl ShortWaits {
-    /// Whether the wait that begins at this time looks before it sleeps, for up to [`SHORT`].
-    pub(super) fn looks(&mut self, begin: Nanos) -> bool {
+    /// Whether the wait that begins at this time may look before it sleeps, for up to [`SHORT`].
+    pub(super) fn may_look(&mut self, begin: Nanos) -> bool {
         self.credit = (self.credit + (begin - self.end)).min(CREDIT_MAX);
         self.are_expected() && self.credit >= SHORT
     }
@@ -40,10 +40,10 @@ impl ShortWaits {
         self.in_a_row >= self.needed
     }
 
-    /// Notes a wait, and how long it has looked.
-    pub(super) fn waited(&mut self, begin: Nanos, end: Nanos, looked: Nanos) {
+    /// Notes a wait, and how long it has looked. Returns how long it is since the end of the wait before.
+    pub(super) fn waited(&mut self, begin: Nanos, end: Nanos, looked: Nanos) -> Nanos {
         let were_expected = self.are_expected();
-        self.end = end;
+        let turn = end - std::mem::replace(&mut self.end, end);
         self.credit = Nanos(self.credit.0.saturating_sub(looked.0));
         if end - begin <= SHORT {
             self.in_a_row = self.in_a_row.saturating_add(1);
@@ -56,6 +56,7 @@ impl ShortWaits {
                 self.needed = (2 * self.needed).min(NEEDED.1);
             }
         }
+        turn
     }
 }
 
@@ -79,7 +80,7 @@ mod tests {
         /// Returns whether the wait has looked.
         fn wait(&mut self, work: Nanos, length: Nanos) -> bool {
             let begin = self.now + work;
-            let looks = self.waits.looks(begin);
+            let looks = self.waits.may_look(begin);
             let looked = if looks { length.min(SHORT) } else { Nanos::ZERO };
             self.now = begin + length;
             self.waits.waited(begin, self.now, looked);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use io_uring::{opcode, types};
 use rustix::event::PollFlags;
 
+use super::looks::Turn;
 use super::short_waits::SHORT;
 use super::{SIGNAL, State};
 use crate::clock::Clock;
@@ -33,7 +34,8 @@ impl State {
     /// Waits while no operation is under way.
     fn wait_for_clients(&mut self, limit: Option<Duration>) {
         let begin = self.clock.now();
-        let (mut looks, mut now) = (self.client_waits.looks(begin), begin);
+        let may_look = self.client_waits.may_look(begin);
+        let (mut looks, mut now) = (may_look && self.looks.are_made(), begin);
         while looks && self.is_quiet() {
             std::hint::spin_loop();
             now = self.clock.now();
@@ -41,7 +43,12 @@ impl State {
         }
         // If there is news, that call brings it.
         self.sleep(if looks { Some(Duration::ZERO) } else { limit });
-        self.client_waits.waited(begin, self.clock.now(), now - begin);
+        let (end, looked) = (self.clock.now(), now - begin);
+        let time = self.client_waits.waited(begin, end, looked);
+        let operations = std::mem::take(&mut self.begun);
+        if may_look && end - begin <= SHORT {
+            self.looks.note(Turn { time, looked, operations });
+        }
     }
 
     /// Whether the kernel has no news, nor any that a call would bring.
