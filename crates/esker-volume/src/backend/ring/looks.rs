@@ -58,8 +58,8 @@ impl LookTrials {
     pub(super) fn note(&mut self, turn: Turn) {
         if self.turns >= BETWEEN {
             let tally = if self.are_made() { &mut self.looking } else { &mut self.asleep };
-            tally.time = tally.time + turn.time.min(TURN_MAX);
-            tally.looked = tally.looked + turn.looked;
+            tally.time += turn.time.min(TURN_MAX);
+            tally.looked += turn.looked;
             tally.operations += turn.operations;
         }
         self.turns += 1;

@@ -184,7 +184,10 @@ impl Devices {
         let mut ended: Vec<Ended> = Vec::new();
         for (index, device) in self.all.iter_mut().enumerate() {
             let Some(whole) = &mut device.whole else { continue };
-            whole.take_ended(&mut ended);
+            // Otherwise this would cost two locks, several times for each batch of requests.
+            if device.under_way.count > 0 {
+                whole.take_ended(&mut ended);
+            }
             if !ended.is_empty() {
                 device.under_way = UnderWay { count: device.under_way.count - ended.len() as u32, since: self.now };
             }
