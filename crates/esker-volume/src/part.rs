@@ -18,6 +18,7 @@ pub struct Part {
     index: usize,
     start: u64,
     length: u64,
+    is_immediate: bool,
 }
 
 /// A device whose parts are used separately.
@@ -58,6 +59,7 @@ struct Waiting {
 
 /// Divides a back end into parts, each given by its first byte and its length.
 pub fn divide(backend: Box<dyn Backend>, parts: &[(u64, u64)]) -> Vec<Part> {
+    let is_immediate = backend.is_immediate();
     let device = Device {
         backend,
         under_way: TagSlab::default(),
@@ -69,7 +71,7 @@ pub fn divide(backend: Box<dyn Backend>, parts: &[(u64, u64)]) -> Vec<Part> {
         from_backend: Vec::new(),
     };
     let device = Arc::new(Mutex::new(device));
-    let part = |(index, &(start, length))| Part { device: Arc::clone(&device), index, start, length };
+    let part = |(index, &(start, length))| Part { device: Arc::clone(&device), index, start, length, is_immediate };
     parts.iter().enumerate().map(part).collect()
 }
 
@@ -96,6 +98,10 @@ impl Backend for Part {
 
     fn send(&mut self) {
         self.device().backend.send();
+    }
+
+    fn is_immediate(&self) -> bool {
+        self.is_immediate
     }
 
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {

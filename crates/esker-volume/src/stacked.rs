@@ -70,6 +70,10 @@ impl<E: Engine + ?Sized, C: Clock + Send> Backend for Stacked<E, C> {
         self.driver.send();
     }
 
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
     /// What the engine has answered on arrival ends with the next [`Self::advance`], as in the simulator.
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
         self.driver.settle();

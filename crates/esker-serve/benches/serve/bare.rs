@@ -1,13 +1,15 @@
 //! A server that does nothing but what it has to: one client, requests read together, replies sent together.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 use esker_testkit::processor_time;
 use esker_volume::{Clock, SystemClock};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 
 use crate::{Cost, Job, client, used};
 
@@ -15,7 +17,27 @@ const UNSUPPORTED: u32 = 1 << 31 | 1;
 const HAS_FLAGS: u16 = 1;
 const REQUEST: usize = 28;
 
+/// It sleeps until the client has sent something.
 pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
+    serve_client(folder, job, |stream, space| stream.read(space))
+}
+
+/// It looks again and again whether the client has sent something.
+pub(crate) fn run_looking(folder: &Path, job: Job) -> Option<Cost> {
+    serve_client(folder, job, |stream, space| {
+        loop {
+            match recv(&*stream, &mut *space, RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN) => std::hint::spin_loop(),
+                read => return Ok(read?.0),
+            }
+        }
+    })
+}
+
+/// Receives what the client has sent, once it has sent something.
+type Receive = fn(&mut UnixStream, &mut [u8]) -> io::Result<usize>;
+
+fn serve_client(folder: &Path, job: Job, receive: Receive) -> Option<Cost> {
     let file = File::options().read(true).write(true).open(folder.join("raw")).expect("the file");
     std::io::copy(&mut &file, &mut std::io::sink()).expect("it is read");
     let socket = folder.join("bare.sock");
@@ -24,7 +46,7 @@ pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
     let (wall, processor) = (SystemClock::start(), processor_time());
     let (mut stream, _) = listener.accept().expect("a client");
     handshake(&mut stream);
-    serve(&mut stream, &file);
+    serve(&mut stream, &file, receive);
     let cost = Cost { processor: processor_time() - processor, wall: wall.now() };
     assert!(child.wait().expect("it ends").success(), "the client failed");
     std::fs::remove_file(&socket).expect("it is there");
@@ -55,10 +77,10 @@ fn handshake(stream: &mut UnixStream) {
 }
 
 /// Answers requests until the client leaves.
-fn serve(stream: &mut UnixStream, file: &File) {
+fn serve(stream: &mut UnixStream, file: &File, receive: Receive) {
     let (mut input, mut filled, mut output) = (vec![0; 8 << 20], 0, Vec::with_capacity(8 << 20));
     loop {
-        let Ok(count @ 1..) = stream.read(&mut input[filled..]) else { return };
+        let Ok(count @ 1..) = receive(stream, &mut input[filled..]) else { return };
         filled += count;
         let mut at = 0;
         while let Some(header) = input[at..filled].first_chunk::<REQUEST>() {

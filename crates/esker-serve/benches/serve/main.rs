@@ -1,6 +1,7 @@
 //! What serving a request costs, in processor time of the server: a volume on one file, a bare server that does nothing
-//! but read and write such a file, and nbdkit and qemu-nbd on it where they are installed. All have the same client,
-//! which is a process of its own. They take turns; medians are printed. `ESKER_BENCH_FOLDER` says where the files are.
+//! but read and write such a file and sleeps until the client has sent something or looks for it, and nbdkit and
+//! qemu-nbd on it where they are installed. All have the same client, which is a process of its own. They take turns;
+//! medians are printed. `ESKER_BENCH_FOLDER` says where the files are.
 #![expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 
 mod bare;
@@ -50,8 +51,9 @@ pub(crate) struct Cost {
 /// A way to serve the file at this path to the client of a job.
 type Way = fn(&Path, Job) -> Option<Cost>;
 
-const WAYS: [(&str, Way); 4] = [
+const WAYS: [(&str, Way); 5] = [
     ("bare server", bare::run),
+    ("bare, looking", bare::run_looking),
     ("esker", volume::run),
     ("nbdkit file", others::nbdkit),
     ("qemu-nbd", others::qemu_nbd),
@@ -93,14 +95,14 @@ fn main() {
         }
         for ((name, _), costs) in WAYS.iter().zip(costs) {
             if costs.is_empty() {
-                println!("{:<24} {name:<12} skipped: it is not installed", job.name);
+                println!("{:<24} {name:<13} skipped: it is not installed", job.name);
                 continue;
             }
             let per_request = |cost: &Cost| cost.processor.as_secs_f64() * 1e6 / requests as f64;
             let rate = |cost: &Cost| requests as f64 / cost.wall.as_secs_f64();
             let (cost, rate) =
                 (median(costs.iter().map(per_request).collect()), median(costs.iter().map(rate).collect()));
-            println!("{:<24} {name:<12} {cost:7.2} us a request  {rate:9.0} requests/s", job.name);
+            println!("{:<24} {name:<13} {cost:7.2} us a request  {rate:9.0} requests/s", job.name);
         }
     }
     if "hostile".contains(&only) {

@@ -26,6 +26,9 @@ impl<B: BlockingBackend> Backend for Direct<B> {
     fn submit(&mut self, _: Nanos, id: u64, operation: Operation) {
         self.ended.push(operation.perform(id, &mut self.store));
     }
+    fn is_immediate(&self) -> bool {
+        true
+    }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
         ended.append(&mut self.ended);
     }

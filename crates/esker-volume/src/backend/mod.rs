@@ -48,6 +48,11 @@ pub trait Backend: Send {
     /// before waiting for anything to end.
     fn send(&mut self) {}
 
+    /// Returns true if operations may end while they are submitted.
+    fn is_immediate(&self) -> bool {
+        false
+    }
+
     /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 

@@ -159,12 +159,15 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// reply.
     pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
         self.begin(tag, &request, data.into());
-        self.arrivals.push_back((self.world.clock.now(), tag, request));
+        // What comes between two steps counts as arriving together.
+        let at = self.arrivals.back().map_or_else(|| self.world.clock.now(), |(at, ..)| *at);
+        self.arrivals.push_back((at, tag, request));
     }
 
     /// Gives the engine a request at `now`, before anything that is due then; see [`Self::submit`].
     pub(crate) fn accept(&mut self, now: Nanos, tag: Tag, request: Request, data: Buffer) {
         self.now = self.now.max(now);
+        self.world.journal_is_due = true;
         self.begin(tag, &request, data);
         self.engine.tell(self.now, Input::Host { tag, request }, &mut self.world);
         self.settle();
@@ -189,6 +192,7 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Performs everything that is due by now, in the order in which it was due.
     pub fn step(&mut self) {
         let wall = self.world.clock.now();
+        self.world.journal_is_due = true;
         loop {
             self.settle();
             let next = self.next_due();
@@ -199,7 +203,11 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         }
         // What has ended may be what the journal waited for.
         self.continue_checkpoint();
-        self.send();
+        // A file in the page cache is read while the system takes the operation.
+        if self.send() {
+            self.settle();
+            self.send();
+        }
     }
 
     /// Gives the journal what it needs of a checkpoint.
@@ -230,6 +238,7 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Performs what is due first, at `next == next_event()`, and everything that follows from it at once.
     pub(crate) fn advance(&mut self, next: Nanos) {
         self.now = self.now.max(next);
+        self.world.journal_is_due = true;
         if self.world.next_event() == next {
             self.world.advance(next);
         } else if self.engine.next_event() == next {
@@ -239,7 +248,9 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
             // Nothing comes between requests that have arrived together, not even what the first one causes at once.
             while let Some((_, tag, request)) = self.arrivals.pop_front_if(|(at, ..)| *at == next) {
                 self.engine.tell(self.now, Input::Host { tag, request }, &mut self.world);
-                self.settle();
+                if self.world.may_have_ended() {
+                    self.settle();
+                }
             }
         }
         self.settle();
@@ -319,9 +330,9 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         Ok(())
     }
 
-    /// Hands what was submitted to stores and journal to their devices.
-    pub(crate) fn send(&mut self) {
-        self.world.send();
+    /// Hands what was submitted to stores and journal to their devices. Returns true if a store got something.
+    pub(crate) fn send(&mut self) -> bool {
+        self.world.send()
     }
 
     /// Returns the stores that were drained and hold no data any more, in the order in which they became empty.

@@ -33,6 +33,11 @@ pub(super) struct RealWorld<C> {
     pub(super) failure: Option<io::Error>,
     /// Whether a store has refused a write for want of space since this was last reset.
     pub(super) was_refused: bool,
+    /// Whether the journal is to be asked for what has ended although nobody waits for it: it may have failed, and it
+    /// has work of its own.
+    pub(super) journal_is_due: bool,
+    /// Whether a store has got a request since the last [`Self::send`].
+    has_submitted: bool,
 }
 
 impl<C: Clock> RealWorld<C> {
@@ -52,6 +57,8 @@ impl<C: Clock> RealWorld<C> {
             journal_failed: false,
             failure: None,
             was_refused: false,
+            journal_is_due: true,
+            has_submitted: false,
         }
     }
 
@@ -71,9 +78,10 @@ impl<C: Clock> RealWorld<C> {
     }
 
     /// Hands what was submitted to stores and journal to their devices.
-    pub(super) fn send(&mut self) {
+    pub(super) fn send(&mut self) -> bool {
         self.stores.iter_mut().for_each(Store::send);
         self.journal.send();
+        std::mem::take(&mut self.has_submitted)
     }
 
     /// Returns true while a store or the journal is working.
@@ -99,17 +107,24 @@ impl<C: Clock> RealWorld<C> {
         }
     }
 
+    /// Returns true if something may have ended while it was submitted.
+    pub(super) fn may_have_ended(&self) -> bool {
+        !self.inputs.is_empty() || self.hardening > 0 || self.stores.iter().any(Store::is_immediate)
+    }
+
     /// Turns operations that the stores and the journal have ended into inputs of the engine.
     fn take_ended(&mut self) {
-        let clock = &self.clock;
+        let now = self.clock.now();
         for (index, store) in self.stores.iter_mut().enumerate() {
-            store.take_ended(|| clock.now(), &mut self.buffers, &mut self.ends);
+            store.take_ended(now, &mut self.buffers, &mut self.ends);
             // Before the ends of reads, which may have returned what the device no longer holds.
             if store.take_news() {
-                self.inputs.push_back(device_input(index, store, clock.now()));
+                self.inputs.push_back(device_input(index, store, now));
             }
         }
-        self.journal.take_ended(clock.now(), &mut self.hardened);
+        if std::mem::take(&mut self.journal_is_due) || self.hardening > 0 {
+            self.journal.take_ended(now, &mut self.hardened);
+        }
         for StoreEnd { io, at, result, failure } in self.ends.drain(..) {
             if let Some(failure) = failure {
                 self.failure.get_or_insert(failure);
@@ -157,6 +172,7 @@ impl<E: Engine + ?Sized, C: Clock> World<E> for RealWorld<C> {
         match *effect {
             Effect::Io { io, host: _, device: DeviceIndex(device), request, data } => {
                 self.stores[device as usize].submit(now, io, request, data, &mut self.buffers);
+                self.has_submitted = true;
             }
             Effect::Buffer(step) => self.buffers.step(step),
             // Stores keep all that they hold.

@@ -182,6 +182,11 @@ impl Store {
         }
     }
 
+    /// Returns true if a request may have ended while it was submitted.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.backend.is_immediate() || !self.too_late.is_empty()
+    }
+
     /// Returns true if the back end has operations under way, or has to get some.
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty() || !self.line.is_empty()
@@ -278,9 +283,9 @@ impl Store {
         }
     }
 
-    /// Appends to `ends` the requests that the back end has ended. `now` returns the time of an end, unless a model has
+    /// Appends to `ends` the requests that the back end has ended. `now` is the time of an end, unless a model has
     /// decided it.
-    pub(crate) fn take_ended(&mut self, now: impl Fn() -> Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
+    pub(crate) fn take_ended(&mut self, now: Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         ends.append(&mut self.too_late);
         self.backend.take_ended(&mut self.from_backend);
         if self.backend.has_failed() && !matches!(self.health, StoreHealth::Failed | StoreHealth::Silent) {
@@ -299,7 +304,7 @@ impl Store {
                     false => buffers.not_filled(buffer, place),
                 }
             }
-            let at = at.or(ended_at).unwrap_or_else(&now);
+            let at = at.or(ended_at).unwrap_or(now);
             let device_error = result.as_ref().err().map(device_error);
             let is_lost = self.learn(at, request.kind, device_error);
             ends.push(StoreEnd {
@@ -311,7 +316,7 @@ impl Store {
         }
         self.from_backend = ended;
         if !self.line.is_empty() {
-            self.begin_waiting(now(), buffers);
+            self.begin_waiting(now, buffers);
         }
         if self.under_way.is_empty() {
             self.look_at = Nanos::NEVER;

@@ -52,7 +52,7 @@ fn a_store_does_as_much_at_a_time_as_its_limit_says() {
     assert_eq!((told.under_way(), store.telemetry(Nanos::ZERO).queued), (2, 5));
     for left in (0..5).rev() {
         told.end();
-        store.take_ended(|| Nanos::ZERO, &mut buffers, &mut ends);
+        store.take_ended(Nanos::ZERO, &mut buffers, &mut ends);
         assert_eq!((told.under_way(), store.is_busy()), (left.min(2), left > 0));
     }
     let order: Vec<u32> = ends.iter().map(|end| end.io.0.slot()).collect();
@@ -70,7 +70,7 @@ fn what_waits_for_its_turn_counts_as_unanswered_only_from_then_on() {
             store.advance(store.next_event(), &mut buffers, &mut ends);
         }
         told.end();
-        store.take_ended(|| now, &mut buffers, &mut ends);
+        store.take_ended(now, &mut buffers, &mut ends);
     }
     assert!(ends.len() == 5 && ends.iter().all(|end| end.result.is_ok()));
     // All that waits ends with a device that has failed.

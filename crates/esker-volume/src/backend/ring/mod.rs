@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use esker_core::{RequestKind, Tag, TagSlab};
+use esker_core::{Nanos, RequestKind, Tag, TagSlab};
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
@@ -66,7 +66,9 @@ struct State {
     /// Waits for nothing but watched files: for clients.
     client_waits: ShortWaits,
     looks: LookTrials,
-    /// Operations that were begun since the last of these waits.
+    /// When the last of these waits ended.
+    last_wait_end: Nanos,
+    /// Operations that were begun since then.
     begun: u64,
     clock: SystemClock,
 }
@@ -115,6 +117,7 @@ impl Ring {
             watches: RingWatches::default(),
             client_waits: ShortWaits::default(),
             looks: LookTrials::default(),
+            last_wait_end: Nanos::ZERO,
             begun: 0,
             clock: SystemClock::start(),
         };

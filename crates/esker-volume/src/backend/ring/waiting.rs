@@ -3,10 +3,11 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+use esker_core::Nanos;
 use io_uring::{opcode, types};
 use rustix::event::PollFlags;
+use rustix::time::{ClockId, clock_gettime};
 
-use super::looks::Turn;
 use super::short_waits::SHORT;
 use super::{SIGNAL, State};
 use crate::clock::Clock;
@@ -34,21 +35,19 @@ impl State {
     /// Waits while no operation is under way.
     fn wait_for_clients(&mut self, limit: Option<Duration>) {
         let begin = self.clock.now();
-        let may_look = self.client_waits.may_look(begin);
-        let (mut looks, mut now) = (may_look && self.looks.are_made(), begin);
+        let may_look = self.client_waits.are_expected();
+        let mut looks = may_look && self.looks.are_made();
         while looks && self.is_quiet() {
             std::hint::spin_loop();
-            now = self.clock.now();
-            looks = now < begin + SHORT;
+            looks = self.clock.now() < begin + SHORT;
         }
         // If there is news, that call brings it.
         self.sleep(if looks { Some(Duration::ZERO) } else { limit });
-        let (end, looked) = (self.clock.now(), now - begin);
-        let time = self.client_waits.waited(begin, end, looked);
+        let end = self.clock.now();
+        let time = end - std::mem::replace(&mut self.last_wait_end, end);
         let operations = std::mem::take(&mut self.begun);
-        if may_look && end - begin <= SHORT {
-            self.looks.note(Turn { time, looked, operations });
-        }
+        let is_short = self.client_waits.waited(end - begin);
+        self.looks.note(operations, (is_short && may_look).then_some(time), processor_time);
     }
 
     /// Whether the kernel has no news, nor any that a call would bring.
@@ -75,4 +74,10 @@ impl State {
             self.is_watched = self.push(&watch.user_data(SIGNAL));
         }
     }
+}
+
+/// The processor time that the thread has used.
+fn processor_time() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Nanos::from_secs(time.tv_sec as u64) + Nanos(time.tv_nsec as u64)
 }
