@@ -49,7 +49,8 @@ const HEALTH_PERIOD: Nanos = Nanos::from_secs(5);
 /// what is due, and [`next_reply`](Self::next_reply) returns requests that have ended. No method blocks.
 /// [`DeviceIo::wait`](crate::DeviceIo::wait) waits until it is time for another step.
 ///
-/// Events are performed in the order of the times at which they were due, even if the driver wakes up late.
+/// Events are performed in the order of the times at which they were due, even if the driver wakes up late. Requests
+/// that come between two steps arrive together, when the second one begins.
 ///
 /// After a failed flush or durable write, the driver writes nothing more to that store, and the host's flushes fail.
 /// After a failure of the journal this applies to all stores. What was durable is still read. To write again, drop the
@@ -58,7 +59,7 @@ pub struct RealDriver<E: Engine + ?Sized, C> {
     engine: MachineLoop<E>,
     world: RealWorld<C>,
     /// Requests that have arrived and have not been given to the engine.
-    arrivals: VecDeque<(Nanos, Tag, Request)>,
+    arrivals: VecDeque<(Tag, Request)>,
     now: Nanos,
     /// Whether the journal wants more of a checkpoint than one step may take.
     checkpoint_waits: bool,
@@ -154,14 +155,12 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.world.buffers.gathered(data)
     }
 
-    /// Takes a request that arrives now. `data` is the data of a write, as long as the request (asserted). A read may
-    /// bring memory that is as long as the request; otherwise the driver takes some. The tag stays in use until the
-    /// reply.
+    /// Takes a request, which arrives with the next step. `data` is the data of a write, as long as the request
+    /// (asserted). A read may bring memory that is as long as the request; otherwise the driver takes some. The tag
+    /// stays in use until the reply.
     pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
         self.begin(tag, &request, data.into());
-        // What comes between two steps counts as arriving together.
-        let at = self.arrivals.back().map_or_else(|| self.world.clock.now(), |(at, ..)| *at);
-        self.arrivals.push_back((at, tag, request));
+        self.arrivals.push_back((tag, request));
     }
 
     /// Gives the engine a request at `now`, before anything that is due then; see [`Self::submit`].
@@ -193,13 +192,10 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     pub fn step(&mut self) {
         let wall = self.world.clock.now();
         self.world.journal_is_due = true;
-        loop {
-            self.settle();
-            let next = self.next_due();
-            if next > wall || next == Nanos::NEVER {
-                break;
-            }
-            self.advance(next);
+        self.advance_to(wall);
+        if !self.arrivals.is_empty() {
+            self.arrive(wall);
+            self.advance_to(wall);
         }
         // What has ended may be what the journal waited for.
         self.continue_checkpoint();
@@ -207,6 +203,30 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         if self.send() {
             self.settle();
             self.send();
+        }
+    }
+
+    /// Performs what is due by `wall`, except for arrivals.
+    fn advance_to(&mut self, wall: Nanos) {
+        loop {
+            self.settle();
+            let next = self.next_due();
+            if next > wall || next == Nanos::NEVER {
+                return;
+            }
+            self.advance(next);
+        }
+    }
+
+    /// Gives the engine the requests that have arrived. Nothing comes between them, not even what the first one causes
+    /// at once.
+    fn arrive(&mut self, wall: Nanos) {
+        self.now = self.now.max(wall);
+        while let Some((tag, request)) = self.arrivals.pop_front() {
+            self.engine.tell(self.now, Input::Host { tag, request }, &mut self.world);
+            if self.world.may_have_ended() {
+                self.settle();
+            }
         }
     }
 
@@ -235,23 +255,16 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// Performs what is due first, at `next == next_event()`, and everything that follows from it at once.
+    /// Performs what is due first, at `next == next_event()`, and everything that follows from it at once. Not for
+    /// drivers with requests that wait for a step.
     pub(crate) fn advance(&mut self, next: Nanos) {
         self.now = self.now.max(next);
         self.world.journal_is_due = true;
         if self.world.next_event() == next {
             self.world.advance(next);
-        } else if self.engine.next_event() == next {
+        } else {
             let recovers = self.world.stores.iter().any(Store::may_recover);
             self.engine.advance(self.now, recovers.then_some(HEALTH_PERIOD), &mut self.world);
-        } else {
-            // Nothing comes between requests that have arrived together, not even what the first one causes at once.
-            while let Some((_, tag, request)) = self.arrivals.pop_front_if(|(at, ..)| *at == next) {
-                self.engine.tell(self.now, Input::Host { tag, request }, &mut self.world);
-                if self.world.may_have_ended() {
-                    self.settle();
-                }
-            }
         }
         self.settle();
     }
@@ -259,13 +272,12 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Returns when [`step`](Self::step) has to be called next, at the latest. [`Nanos::NEVER`] if only a new request,
     /// or the end of an operation of a store or of the journal, can bring work.
     pub fn next_event(&self) -> Nanos {
-        if self.checkpoint_waits { self.now } else { self.next_due() }
+        if self.checkpoint_waits || !self.arrivals.is_empty() { self.now } else { self.next_due() }
     }
 
-    /// Returns the time of the next event.
+    /// Returns the time of the next event, except for arrivals.
     fn next_due(&self) -> Nanos {
-        let arrival = self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at);
-        self.world.next_event().min(self.engine.next_event()).min(arrival)
+        self.world.next_event().min(self.engine.next_event())
     }
 
     /// Returns true while a store or the journal is working: when that ends, another step may be needed.
