@@ -2,6 +2,7 @@
 //! under way. The medians of several runs are printed.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints what it measures")]
 
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -103,7 +104,8 @@ fn main() {
         return println!("skipped: nbdkit is not installed");
     };
     let begin = Instant::now();
-    while !socket.exists() && begin.elapsed() < Duration::from_secs(10) {
+    // The socket is there before the server listens.
+    while UnixStream::connect(&socket).is_err() && begin.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(10));
     }
     let uri = format!("nbd+unix:///?socket={}", socket.display()).parse().expect("a URI");

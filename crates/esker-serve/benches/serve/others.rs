@@ -1,5 +1,6 @@
 //! Other servers, where they are installed.
 
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -27,7 +28,8 @@ pub(crate) fn qemu_nbd(folder: &Path, job: Job) -> Option<Cost> {
 /// Lets a server serve one client. `None` if it is not installed.
 fn run(mut server: Command, socket: &Path, job: Job) -> Option<Cost> {
     let mut server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-    while !socket.exists() {
+    // The socket is there before the server listens.
+    while UnixStream::connect(socket).is_err() {
         if server.try_wait().expect("it is a child").is_some() {
             return None;
         }
