@@ -1,14 +1,12 @@
 //! Parts of a device: its data and its journal share one back end.
 //!
-//! Linux reports a failed write-back once per open file: of two syncs under way, one may report success although data
-//! are lost. A device therefore has one flush or durable write under way at a time. Those that are asked for meanwhile
-//! share the next flush, and after a failed one all others fail.
+//! A device has one flush or durable write under way at a time ([`OneSync`]), and after a failed one all others fail.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use esker_core::{Bytes, Nanos, RequestKind, Tag, TagSlab};
+use esker_tier::{OneSync, SyncStep};
 
 use crate::backend::{Backend, Ended, Operation, OperationData};
 
@@ -26,9 +24,7 @@ struct Device {
     backend: Box<dyn Backend>,
     under_way: TagSlab<UnderWay>,
     /// What waits until all earlier writes of its part are durable.
-    waiting: VecDeque<Waiting>,
-    /// Whether a flush or a durable write is under way.
-    is_syncing: bool,
+    syncs: OneSync<Waiting>,
     /// The first error of a flush or of a durable write.
     failed: Option<(io::ErrorKind, String)>,
     /// Whether nobody waits for the back end any more.
@@ -63,8 +59,7 @@ pub fn divide(backend: Box<dyn Backend>, parts: &[(u64, u64)]) -> Vec<Part> {
     let device = Device {
         backend,
         under_way: TagSlab::default(),
-        waiting: VecDeque::new(),
-        is_syncing: false,
+        syncs: OneSync::default(),
         failed: None,
         is_abandoned: false,
         ended: parts.iter().map(|_| Vec::new()).collect(),
@@ -139,22 +134,14 @@ impl Device {
         if self.is_abandoned {
             return self.fail(part, id, operation.data);
         }
-        if sync.is_none() {
-            return self.send(now, UnderWay::Operation { part, id, sync }, operation);
-        }
-        if self.failed.is_some() {
+        if sync.is_some() && self.failed.is_some() {
             return self.fail(part, id, operation.data);
         }
-        if !self.is_syncing {
-            self.is_syncing = true;
-            return self.send(now, UnderWay::Operation { part, id, sync }, operation);
+        match self.syncs.begin(operation.kind) {
+            SyncStep::Send | SyncStep::Sync => self.send(now, UnderWay::Operation { part, id, sync }, operation),
+            SyncStep::Write(kind) => self.send(now, UnderWay::First { part, id }, Operation { kind, ..operation }),
+            SyncStep::Wait => self.syncs.wait(Waiting { part, id, data: operation.data }),
         }
-        let kind = match operation.kind {
-            RequestKind::Write { .. } => RequestKind::Write { fua: false },
-            RequestKind::WriteZeroes { .. } => RequestKind::WriteZeroes { fua: false },
-            _ => return self.waiting.push_back(Waiting { part, id, data: operation.data }),
-        };
-        self.send(now, UnderWay::First { part, id }, Operation { kind, ..operation });
     }
 
     fn send(&mut self, now: Nanos, what: UnderWay, operation: Operation) {
@@ -177,7 +164,7 @@ impl Device {
                     }
                     self.ended[part].push(Ended { id, at, result, data });
                 }
-                UnderWay::First { part, id } if result.is_ok() => self.waiting.push_back(Waiting { part, id, data }),
+                UnderWay::First { part, id } if result.is_ok() => self.syncs.wait(Waiting { part, id, data }),
                 UnderWay::First { part, id } => self.ended[part].push(Ended { id, at, result, data }),
                 UnderWay::Flush(all) => {
                     self.synced(RequestKind::Flush, &result);
@@ -195,7 +182,7 @@ impl Device {
     /// Notes the end of a flush or of a durable write, which is of this `kind`. A write that was refused has lost
     /// nothing.
     fn synced(&mut self, kind: RequestKind, result: &io::Result<()>) {
-        self.is_syncing = false;
+        self.syncs.ended();
         if let Err(error) = result
             && !(kind.is_write() && is_refusal(error))
         {
@@ -214,7 +201,7 @@ impl Device {
         self.backend.abandon();
         self.is_abandoned = true;
         self.failed.get_or_insert((io::ErrorKind::TimedOut, "the device has not answered in time".to_string()));
-        let mut all: Vec<Waiting> = self.waiting.drain(..).collect();
+        let mut all = self.syncs.take_waiting();
         let mut add = |part, id| all.push(Waiting { part, id, data: OperationData::None });
         for under_way in std::mem::take(&mut self.under_way).iter() {
             match under_way {
@@ -227,14 +214,11 @@ impl Device {
 
     /// Begins a flush for all that wait for one.
     fn go_on(&mut self, now: Nanos) {
-        if self.is_syncing || self.waiting.is_empty() {
-            return;
-        }
-        let all: Vec<Waiting> = self.waiting.drain(..).collect();
+        let Some(all) = self.syncs.next_flush() else { return };
         if self.failed.is_some() {
+            self.syncs.ended();
             return all.into_iter().for_each(|Waiting { part, id, data }| self.fail(part, id, data));
         }
-        self.is_syncing = true;
         let flush = Operation::new(RequestKind::Flush, 0, 0, OperationData::None);
         self.send(now, UnderWay::Flush(all), flush);
     }

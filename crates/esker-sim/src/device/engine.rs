@@ -1,6 +1,11 @@
 //! An engine with its children as a simulated device: [`esker_tier::Engine`] under the virtual driver.
 
+mod child_io;
+mod journal;
 mod report;
+mod syncs;
+#[cfg(test)]
+mod tests;
 mod world;
 
 use std::collections::VecDeque;
@@ -12,9 +17,12 @@ use esker_core::{
 use esker_tier::{DeviceIndex, Effect, Engine, Input, LiveSettings, Reshape};
 
 use super::Instance;
-use world::{ChildIo, ChildWorld, Host, Whose};
+use child_io::{ChildIo, Whose};
+use journal::ChildJournal;
+use world::{ChildWorld, Host};
 
-/// An engine over devices. A journal is not modelled: records are durable as soon as the engine asks for it.
+/// An engine over devices. Its records are durable as soon as it asks for that, or a journal on the children takes
+/// time.
 pub struct EngineDevice<E: Engine> {
     kind: &'static str,
     name: String,
@@ -62,6 +70,13 @@ impl<E: Engine> EngineDevice<E> {
         self
     }
 
+    /// Has children keep the engine's records, which takes time, if `has_journal`.
+    pub(super) fn with_journal(mut self, has_journal: bool) -> Self {
+        let (children, joined) = (self.world.names.len(), self.world.joined);
+        self.world.journal = has_journal.then(|| ChildJournal::new(children, joined));
+        self
+    }
+
     /// Makes the engine the owner of `child`: it hears of data that the child drops.
     pub(super) fn owning(mut self, child: usize) -> Self {
         self.world.owned = Some(child);
@@ -80,13 +95,22 @@ impl<E: Engine> EngineDevice<E> {
         let child = self.world.children.advance(now, &mut self.ended);
         self.engine.tell_urgent(now, &mut self.world);
         let mut ended = std::mem::take(&mut self.ended);
-        for (ChildIo { whose, sent }, completion) in ended.drain(..) {
+        if let Some(journal) = &mut self.world.journal {
+            journal.syncs.ended(&mut self.world.children, now, child, &mut ended);
+        }
+        for (ChildIo { whose, sent, .. }, completion) in ended.drain(..) {
             if completion.result.is_err() {
                 let telemetry = self.world.telemetry_of(child);
                 self.engine.tell(now, telemetry, &mut self.world);
             }
             let (io, host) = match whose {
                 Whose::Engine { io, host } => (io, host),
+                Whose::Waiting => unreachable!("others have taken its place"),
+                Whose::Journal => {
+                    let journal = self.world.journal.as_mut().expect("it has sent this");
+                    journal.ended(&mut self.world.children, now, child, completion.result);
+                    continue;
+                }
                 Whose::Host { tag, kind } => {
                     self.world.responses[child].record(completion.at - sent);
                     let result = self.engine.machine_mut().passed(DeviceIndex(child as u16), kind, completion.result);
@@ -164,8 +188,8 @@ impl<E: Engine> Device for EngineDevice<E> {
             && let Some((DeviceIndex(child), start)) = self.engine.machine().pass(&request)
         {
             self.passing += 1;
-            let io = ChildIo { whose: Whose::Host { tag, kind: request.kind }, sent: now };
-            return self.world.children.submit(now, usize::from(child), io, Request { start, ..request });
+            let whose = Whose::Host { tag, kind: request.kind };
+            return self.world.submit(now, usize::from(child), whose, Request { start, ..request });
         }
         self.world.hosts.insert(tag, Host { submitted: now, service_start: Nanos::NEVER });
         self.engine.tell(now, Input::Host { tag, request }, &mut self.world);
@@ -222,6 +246,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         let index = DeviceIndex(child as u16);
         let reshape = match change {
             Change::Fail => {
+                self.world.journal.iter_mut().for_each(|journal| journal.set_present(child, false));
                 let telemetry =
                     Telemetry { state: DeviceState::Failed, ..self.world.children.device(child).telemetry() };
                 self.engine.tell(now, Input::Device { device: index, telemetry }, &mut self.world);
@@ -231,6 +256,7 @@ impl<E: Engine> Device for EngineDevice<E> {
             Change::Join if child == self.world.joined => {
                 let capacity = self.joining.pop_front().expect("one is left");
                 self.world.joined += 1;
+                self.world.journal.iter_mut().for_each(|journal| journal.set_present(child, true));
                 Reshape::Join { capacity }
             }
             Change::Join => {

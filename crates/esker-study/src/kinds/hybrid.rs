@@ -109,6 +109,7 @@ impl Arrangement for OneVolume {
             reserve: None,
             allocate: Allocate::AtStart,
             cached_extents: 0,
+            journal: false,
             background: BackgroundSettings::default(),
             queue_depth: None,
         };

@@ -129,6 +129,7 @@ impl Arrangement for Mix {
                     reserve: None,
                     allocate: Allocate::AtStart,
                     cached_extents: 0,
+                    journal: false,
                     background: BackgroundSettings::default(),
                     queue_depth: None,
                 };

@@ -10,6 +10,7 @@ mod flushes;
 mod health;
 mod hosts;
 mod live;
+mod one_sync;
 mod record;
 mod reshape;
 
@@ -27,6 +28,7 @@ pub use flushes::{Flushes, NextFlush};
 pub use health::Health;
 pub use hosts::Hosts;
 pub use live::{LiveSettings, LiveSettingsError, PolicySettings};
+pub use one_sync::{OneSync, SyncStep};
 pub use record::{CLUSTER, EngineRecord, FIELDS, Record, RecordError, RecordNumber};
 pub(crate) use record::{FLASH_CACHE, PLACEMENT};
 pub use reshape::{Reshape, ReshapeError};

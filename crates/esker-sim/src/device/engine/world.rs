@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{Children, DeviceError, LatencyHistogram, Nanos, RequestKind, Tag, TagMap, World};
+use esker_core::{Children, DeviceError, LatencyHistogram, Nanos, Request, Tag, TagMap, World};
 use esker_results::Reporting;
-use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, RecordNumber};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, RecordNumber};
 
-/// Simulated devices, and a journal whose records are durable at once.
+use super::child_io::{ChildIo, EngineChildren, SyncPart, Whose};
+use super::journal::ChildJournal;
+
+/// Simulated devices, and a journal.
 pub(super) struct ChildWorld {
-    pub(super) children: Children<dyn Reporting, ChildIo>,
+    pub(super) children: EngineChildren,
     pub(super) names: Vec<String>,
     /// How many of the children the engine knows: the others have not joined yet.
     pub(super) joined: usize,
@@ -22,23 +25,10 @@ pub(super) struct ChildWorld {
     pub(super) responses: Vec<LatencyHistogram>,
     /// When each child was empty, if it was drained.
     pub(super) drained_at: Vec<Option<Nanos>>,
+    /// What the children keep of the engine's records; `None` if these are durable as soon as the engine asks for it.
+    pub(super) journal: Option<ChildJournal>,
     /// Records that are durable, but not yet reported to the engine.
     hardened: VecDeque<RecordNumber>,
-}
-
-/// A request to a child, under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ChildIo {
-    pub(super) whose: Whose,
-    pub(super) sent: Nanos,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Whose {
-    /// The engine's, which may serve a request of the host with it.
-    Engine { io: IoId, host: Option<Tag> },
-    /// The host's, which the engine has let pass.
-    Host { tag: Tag, kind: RequestKind },
 }
 
 /// A request of the host.
@@ -59,7 +49,17 @@ impl ChildWorld {
             responses: names.iter().map(|_| LatencyHistogram::default()).collect(),
             drained_at: vec![None; names.len()],
             names,
+            journal: None,
             hardened: VecDeque::new(),
+        }
+    }
+
+    /// Sends a request to `child`.
+    #[inline]
+    pub(super) fn submit(&mut self, now: Nanos, child: usize, whose: Whose, request: Request) {
+        match &mut self.journal {
+            Some(journal) => journal.syncs.submit(&mut self.children, now, child, whose, request),
+            None => self.children.submit(now, child, ChildIo { whose, sent: now, part: SyncPart::Nothing }, request),
         }
     }
 
@@ -74,16 +74,19 @@ impl<E: Engine + ?Sized> World<E> for ChildWorld {
     fn perform(&mut self, now: Nanos, effect: &Effect, _: &E) {
         match *effect {
             Effect::Io { io, host, device, request, data: _ } => {
-                let io = ChildIo { whose: Whose::Engine { io, host }, sent: now };
-                self.children.submit(now, device.0 as usize, io, request);
+                self.submit(now, device.0 as usize, Whose::Engine { io, host }, request);
             }
             Effect::Retain { device, start, length, retention } => {
                 self.children.owned(device.0 as usize).retain(start, length, retention);
             }
-            Effect::Harden { through } => self.hardened.push_back(through),
+            Effect::Harden { through } => match &mut self.journal {
+                Some(journal) => journal.harden(&mut self.children, now, through),
+                None => self.hardened.push_back(through),
+            },
+            Effect::Record { number, .. } => self.journal.iter_mut().for_each(|journal| journal.append(number)),
             Effect::Reply { tag, result } => self.replies.push((tag, result)),
             Effect::Drained(DeviceIndex(device)) => self.drained_at[usize::from(device)] = Some(now),
-            Effect::Record { .. } | Effect::Buffer(_) | Effect::WakeAt(_) => {}
+            Effect::Buffer(_) | Effect::WakeAt(_) => {}
             // Simulated devices read all that was written to them; what is not drained at the end has a remark.
             Effect::DrainStuck { .. } => {}
         }
@@ -102,7 +105,11 @@ impl<E: Engine + ?Sized> World<E> for ChildWorld {
 
     #[inline]
     fn next_input(&mut self, now: Nanos) -> Option<(Nanos, Input)> {
-        self.hardened.pop_front().map(|through| (now, Input::Durable { through }))
+        let answer = match &mut self.journal {
+            Some(journal) => journal.answers.pop_front(),
+            None => self.hardened.pop_front().map(|through| Input::Durable { through }),
+        };
+        answer.map(|answer| (now, answer))
     }
 
     fn look(&mut self, _: Nanos, inputs: &mut Vec<Input>) {

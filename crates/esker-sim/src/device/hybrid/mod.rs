@@ -1,5 +1,6 @@
 //! Hybrids: devices of different kinds combined by a placement engine.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use esker_config::Node;
@@ -66,6 +67,10 @@ pub struct HybridSettings {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 1_000_000))]
     pub cached_extents: u32,
+    /// Whether two of the children keep the changes of the map, as devices of a volume do. A batch at a time is written
+    /// to both, which are then flushed. Otherwise such changes take no time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub journal: bool,
     /// What is allowed of moves in the background (default: everything).
     #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
     pub background: BackgroundSettings,
@@ -175,11 +180,8 @@ impl DeviceSettings for HybridSettings {
         }
         let joining = joining.iter().map(|child| child.device.capacity()).collect();
         Ok(match self.cached_extents {
-            0 => Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining)),
-            extents => {
-                let engine = MemoryCache::new(engine, extents);
-                Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining))
-            }
+            0 => self.device(engine, instance, joining),
+            extents => self.device(MemoryCache::new(engine, extents), instance, joining),
         })
     }
 }
@@ -220,6 +222,16 @@ fn truncate_weights(policy: &mut PolicySettings, children: usize) {
 }
 
 impl HybridSettings {
+    fn device(
+        &self,
+        engine: impl Engine + 'static,
+        instance: Instance,
+        joining: VecDeque<Bytes>,
+    ) -> Box<dyn Reporting> {
+        let device = EngineDevice::new(KIND.name, engine, instance, self.queue_depth);
+        Box::new(device.with_joining(joining).with_journal(self.journal))
+    }
+
     /// Returns the share of each child that the settings use.
     fn used(&self) -> Ratio {
         self.reserve.unwrap_or(Ratio::ZERO).complement()

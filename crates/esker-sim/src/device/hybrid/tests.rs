@@ -42,6 +42,7 @@ fn settings(children: usize, allocate: Allocate) -> HybridSettings {
         reserve,
         allocate,
         cached_extents: 0,
+        journal: false,
         background: BackgroundSettings::default(),
         queue_depth: Some(1000),
     }
