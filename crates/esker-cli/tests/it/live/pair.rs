@@ -29,7 +29,8 @@ impl Figures {
     }
 }
 
-/// An experiment with a hybrid of two devices, its target `volume`. Each run is measured in the second half of its
+/// An experiment with a hybrid of two devices, its target `volume`, whose devices keep its map as those of a volume
+/// do. Each run is measured in the second half of its
 /// requests.
 #[derive(Clone)]
 pub(super) struct Pair {
@@ -61,7 +62,8 @@ impl Pair {
     pub(super) fn constant() -> Self {
         let text = format!(
             "[workload]\n[workload.synthetic]\nread_fraction = 0.7\n{}[device.volume]\nkind = \"hybrid\"\n\
-             children = [\"fast\", \"slow\"]\ncapacity = \"64MiB\"\nextent = \"64KiB\"\n[run]\ntarget = \"volume\"\n",
+             children = [\"fast\", \"slow\"]\ncapacity = \"64MiB\"\nextent = \"64KiB\"\n\
+             journal = true\n[run]\ntarget = \"volume\"\n",
             constant("500us", "1ms")
         );
         Self { experiment: text.parse().unwrap(), load: Load::Replay }
@@ -72,12 +74,14 @@ impl Pair {
         let mut experiment: toml::Table = include_str!("../../../../../examples/wu-pair.toml").parse().unwrap();
         experiment.remove("sweep");
         set(&mut experiment, &["device", "volume", "capacity"], capacity);
+        set(&mut experiment, &["device", "volume", "journal"], true);
         Self { experiment, load: Load::Replay }
     }
 
     /// The same with devices that take no time.
     fn without_service_time(&self) -> Self {
         let mut idle = self.clone();
+        set(&mut idle.experiment, &["device", "volume", "capacity"], "64MiB");
         for name in self.names() {
             let text = "kind = \"constant\"\nservice_time = \"1ns\"\ncapacity = \"1GiB\"\n";
             set(&mut idle.experiment, &["device", name], text.parse::<toml::Table>().unwrap());
