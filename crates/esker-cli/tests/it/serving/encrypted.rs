@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use esker_testkit::Authority;
 
@@ -29,6 +30,13 @@ fn run(server: &Server, program: &str, arguments: &[&str]) -> Run {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&server.folder);
     run_to_its_end(command, program)
+}
+
+/// Whether the server knows of clients: it may not have seen yet that one has left.
+fn has_clients(folder: &Path) -> bool {
+    let status = esker_ok(folder, &["volume", "status", "home.volume", "--json"]).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    !status["connections"].as_array().unwrap().is_empty()
 }
 
 /// The URI of the export with the certificates of a folder.
@@ -134,6 +142,9 @@ fn clients_in_plain_text_go_on_when_a_server_with_tls_takes_over() {
     };
     assert_eq!(client.read(0, 4096).unwrap(), [3; 4096]);
     drop(client);
+    while has_clients(home.path()) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let next = Server::start(home.path(), &[&["--take-over"], &TLS[..]].concat());
     assert_eq!(server.ended().0, Some(0));
     assert!(std::panic::catch_unwind(|| Client::connect(&home.path().join("home.volume.nbd"))).is_err());
