@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::serving::clients::{are_installed, log};
+use crate::serving::clients::are_installed;
 use awake::keep_awake;
 use pair::{Figures, Load, Pair};
 
@@ -136,20 +136,6 @@ fn a_volume_under_fio_does_what_its_simulation_says() {
 #[ignore = "minutes of real time, on a machine at rest: make soak"]
 fn a_volume_over_the_pair_of_the_example_does_what_its_simulation_says() {
     let wrong = compare(&Pair::of_wu("256MiB"), &[(1, 10_000), (4, 20_000), (16, 20_000)], APART);
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// With the capacity and the requests under way of the example. The data are in memory.
-#[test]
-#[ignore = "a quarter of an hour, 17 GiB of memory, on a machine at rest: make soak"]
-fn a_volume_as_large_as_that_of_the_example_does_what_its_simulation_says() {
-    let memory = std::fs::read_to_string("/proc/meminfo").unwrap();
-    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.strip_suffix("kB"));
-    let available: u64 = available.unwrap().trim().parse().unwrap();
-    if available < 17 << 20 {
-        return log("skipped: it needs 17 GiB of memory");
-    }
-    let wrong = compare(&Pair::of_wu("16GiB"), &[(10, 20_000)], &[]);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

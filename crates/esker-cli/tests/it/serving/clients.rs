@@ -24,7 +24,7 @@ pub(crate) fn are_installed(programs: &[&str]) -> bool {
 }
 
 /// Writes past what the test program captures.
-pub(crate) fn log(line: &str) {
+pub(super) fn log(line: &str) {
     std::io::stderr().write_all(format!("serving: {line}\n").as_bytes()).unwrap();
 }
 
