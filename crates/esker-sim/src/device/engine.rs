@@ -105,7 +105,7 @@ impl<E: Engine> EngineDevice<E> {
             }
             let (io, host) = match whose {
                 Whose::Engine { io, host } => (io, host),
-                Whose::Waiting => unreachable!("others have taken its place"),
+                Whose::SharedFlush => unreachable!("others have taken its place"),
                 Whose::Journal => {
                     let journal = self.world.journal.as_mut().expect("it has sent this");
                     journal.ended(&mut self.world.children, now, child, completion.result);
@@ -246,7 +246,9 @@ impl<E: Engine> Device for EngineDevice<E> {
         let index = DeviceIndex(child as u16);
         let reshape = match change {
             Change::Fail => {
-                self.world.journal.iter_mut().for_each(|journal| journal.set_present(child, false));
+                if let Some(journal) = &mut self.world.journal {
+                    journal.set_present(child, false);
+                }
                 let telemetry =
                     Telemetry { state: DeviceState::Failed, ..self.world.children.device(child).telemetry() };
                 self.engine.tell(now, Input::Device { device: index, telemetry }, &mut self.world);
@@ -256,7 +258,9 @@ impl<E: Engine> Device for EngineDevice<E> {
             Change::Join if child == self.world.joined => {
                 let capacity = self.joining.pop_front().expect("one is left");
                 self.world.joined += 1;
-                self.world.journal.iter_mut().for_each(|journal| journal.set_present(child, true));
+                if let Some(journal) = &mut self.world.journal {
+                    journal.set_present(child, true);
+                }
                 Reshape::Join { capacity }
             }
             Change::Join => {

@@ -1,7 +1,5 @@
 //! One flush or durable write of a device at a time.
 
-use std::collections::VecDeque;
-
 use esker_core::RequestKind;
 
 /// Lets one flush or durable write (FUA) of a device be under way at a time. Those that are asked for meanwhile share
@@ -12,7 +10,7 @@ use esker_core::RequestKind;
 #[derive(Clone, Debug)]
 pub struct OneSync<W> {
     is_syncing: bool,
-    waiting: VecDeque<W>,
+    waiting: Vec<W>,
 }
 
 /// What becomes of a request to a device.
@@ -30,7 +28,7 @@ pub enum SyncStep {
 
 impl<W> Default for OneSync<W> {
     fn default() -> Self {
-        Self { is_syncing: false, waiting: VecDeque::new() }
+        Self { is_syncing: false, waiting: Vec::new() }
     }
 }
 
@@ -52,7 +50,7 @@ impl<W> OneSync<W> {
 
     /// Has `what` wait for the next flush.
     pub fn wait(&mut self, what: W) {
-        self.waiting.push_back(what);
+        self.waiting.push(what);
     }
 
     /// The flush or durable write under way has ended.
@@ -71,7 +69,7 @@ impl<W> OneSync<W> {
 
     /// Takes all that wait: no flush will come.
     pub fn take_waiting(&mut self) -> Vec<W> {
-        self.waiting.drain(..).collect()
+        std::mem::take(&mut self.waiting)
     }
 }
 

@@ -30,8 +30,7 @@ impl Figures {
 }
 
 /// An experiment with a hybrid of two devices, its target `volume`, whose devices keep its map as those of a volume
-/// do. Each run is measured in the second half of its
-/// requests.
+/// do. Each run is measured in the second half of its requests.
 #[derive(Clone)]
 pub(super) struct Pair {
     pub(super) experiment: toml::Table,

@@ -24,7 +24,7 @@ pub(super) enum Whose {
     /// A write or flush of the journal.
     Journal,
     /// A flush for all that wait for one.
-    Waiting,
+    SharedFlush,
 }
 
 /// How a request to a child takes part in making data durable.

@@ -16,16 +16,13 @@ const HEADER: u64 = 64;
 /// Batches are written one after the other into this many bytes at the beginning of a child, and then from there again.
 const RING: u64 = 1 << 20;
 
-/// A journal as volumes have it, without its checkpoints: one batch at a time is written to two children, which are
-/// then flushed. Meanwhile the next one collects records.
+/// A journal as volumes have it, without its checkpoints: a batch is written to two children, which are then flushed.
+/// Engines ask for one batch at a time; meanwhile the next one collects records.
 #[derive(Debug)]
 pub(super) struct ChildJournal {
     /// The last record, and how many are in no batch yet.
     last: RecordNumber,
     waiting: u64,
-    /// The record up to which all have to be made durable.
-    asked: RecordNumber,
-    durable: RecordNumber,
     /// Where the next batch goes.
     offset: u64,
     batch: Option<Batch>,
@@ -51,12 +48,9 @@ struct Batch {
 impl ChildJournal {
     /// Of this many children, the first `joined` of which are there.
     pub(super) fn new(children: usize, joined: usize) -> Self {
-        let none = RecordNumber::default();
         Self {
-            last: none,
+            last: RecordNumber::default(),
             waiting: 0,
-            asked: none,
-            durable: none,
             offset: 0,
             batch: None,
             failed: false,
@@ -76,18 +70,10 @@ impl ChildJournal {
         self.waiting += 1;
     }
 
-    /// Makes all records up to `through` durable.
-    pub(super) fn harden(&mut self, children: &mut EngineChildren, now: Nanos, through: RecordNumber) {
-        if through <= self.durable {
-            return self.answers.push_back(Input::Durable { through });
-        }
-        self.asked = self.asked.max(through);
-        self.begin_batch(children, now);
-    }
-
-    /// Begins to write a batch if somebody waits for records that are not durable.
-    fn begin_batch(&mut self, children: &mut EngineChildren, now: Nanos) {
-        if self.batch.is_some() || self.asked <= self.durable || self.failed {
+    /// Makes all records so far durable. None of this may be under way (asserted).
+    pub(super) fn harden(&mut self, children: &mut EngineChildren, now: Nanos) {
+        assert!(self.batch.is_none(), "an engine waits for the answer before it asks again");
+        if self.failed {
             return;
         }
         let length = (HEADER + self.waiting * Record::ENCODED as u64).next_multiple_of(BLOCK);
@@ -130,8 +116,7 @@ impl ChildJournal {
         if keepers.is_empty() || !std::mem::replace(&mut batch.is_flushing, true) {
             return self.send(children, now, &keepers, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO));
         }
-        (self.batch, self.durable) = (None, through);
+        self.batch = None;
         self.answers.push_back(Input::Durable { through });
-        self.begin_batch(children, now);
     }
 }

@@ -54,7 +54,7 @@ impl ChildSyncs {
         let SyncsOfChild { line, flushing } = &mut self.0[child];
         for (io, completion) in std::mem::take(ended) {
             match (io.whose, io.part) {
-                (Whose::Waiting, _) => {
+                (Whose::SharedFlush, _) => {
                     line.ended();
                     ended.extend(flushing.drain(..).map(|io| (io, completion)));
                 }
@@ -69,7 +69,7 @@ impl ChildSyncs {
         }
         if let Some(all) = line.next_flush() {
             *flushing = all;
-            let io = ChildIo { whose: Whose::Waiting, sent: now, part: SyncPart::Nothing };
+            let io = ChildIo { whose: Whose::SharedFlush, sent: now, part: SyncPart::Nothing };
             children.submit(now, child, io, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO));
         }
     }

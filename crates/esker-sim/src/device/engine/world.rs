@@ -80,7 +80,7 @@ impl<E: Engine + ?Sized> World<E> for ChildWorld {
                 self.children.owned(device.0 as usize).retain(start, length, retention);
             }
             Effect::Harden { through } => match &mut self.journal {
-                Some(journal) => journal.harden(&mut self.children, now, through),
+                Some(journal) => journal.harden(&mut self.children, now),
                 None => self.hardened.push_back(through),
             },
             Effect::Record { number, .. } => self.journal.iter_mut().for_each(|journal| journal.append(number)),
