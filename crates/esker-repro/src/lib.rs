@@ -129,6 +129,9 @@ pub enum ItemFault {
     /// A model of its runs cannot be trained.
     #[error(transparent)]
     Model(esker_model::ModelError),
+    /// Its requests do not determine the coefficients of a prediction.
+    #[error(transparent)]
+    Fit(esker_model::FitError),
     /// The drive does not report what the item needs.
     #[error("the drive has no account of {0}")]
     NotReported(&'static str),

@@ -60,6 +60,7 @@ pub static ITEMS: &[Item] = &[
     kim::figure_4_9::ITEM,
     kim::regression::ITEM,
     kim::table_5_1::ITEM,
+    kim::table_5_2::ITEM,
     kim::figure_5_2::ITEM,
     salman::figure_2_3::ITEM,
     salman::figure_2_4::ITEM,

@@ -58,6 +58,7 @@ pub(super) struct StandInRun {
 /// Times of one request, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
+    pub(super) request: Request,
     pub(super) arrival: u64,
     /// Time in the driver's queue.
     pub(super) queued: u64,
@@ -181,13 +182,18 @@ struct Watch<'a> {
 }
 
 impl<D: ?Sized> Observer<D> for Watch<'_> {
-    fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
+    fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.failed += u64::from(completion.result.is_err());
         // The drive takes one request at a time (`queue_depth` of the preset): this one when the previous one has
         // ended. Cleaning before it begins counts as time in the drive.
         let taken = arrival.max(self.end);
         self.end = completion.at;
-        self.served.push(Served { arrival: arrival.0, queued: taken.0 - arrival.0, device: completion.at.0 - taken.0 });
+        self.served.push(Served {
+            request: *request,
+            arrival: arrival.0,
+            queued: taken.0 - arrival.0,
+            device: completion.at.0 - taken.0,
+        });
         self.done += 1;
         if self.done.is_multiple_of(4096) {
             let share = self.done as f64 / self.all as f64;

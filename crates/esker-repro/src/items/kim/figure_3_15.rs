@@ -98,6 +98,8 @@ fn steepest(served: &[Served]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use esker_core::{Bytes, Lba, Request};
+
     use super::super::drive::tests::short;
     use super::*;
 
@@ -114,7 +116,7 @@ mod tests {
         let served: Vec<Served> = (0..400)
             .map(|index| {
                 at += if (200..260).contains(&index) { 10 } else { 1_000 };
-                Served { arrival: at, queued: 0, device: 1 }
+                Served { request: Request::read(Lba(0), Bytes(512)), arrival: at, queued: 0, device: 1 }
             })
             .collect();
         assert!((148..=151).contains(&steepest(&served)), "{}", steepest(&served));

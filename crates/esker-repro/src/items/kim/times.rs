@@ -82,6 +82,8 @@ const _: () = assert!(LAYERS.len() == 3);
 
 #[cfg(test)]
 mod tests {
+    use esker_core::{Bytes, Lba, Request};
+
     use super::*;
 
     /// A response time is the time in the drive plus the wait, and the table's means agree.
@@ -97,7 +99,8 @@ mod tests {
 
     #[test]
     fn deviations_are_those_of_all_requests() {
-        let served = |device, queued| Served { arrival: 0, queued, device };
+        let request = Request::read(Lba(0), Bytes(512));
+        let served = |device, queued| Served { request, arrival: 0, queued, device };
         let run =
             StandInRun { served: vec![served(1_000_000, 0), served(3_000_000, 4_000_000)], ..StandInRun::default() };
         assert_eq!(run.deviation_ms(|served| served.device), 1.0);
