@@ -1,11 +1,12 @@
 //! Placement policies that only reproduce papers. Their variants in the engine's own list place better.
 
+mod mixdyn;
 mod wardrop;
 
 use esker_tier::PlacementEntry;
 
 /// The policies that only reproduce papers, in the order in which lists show them.
-pub static PUBLISHED_PLACEMENTS: &[PlacementEntry] = &[wardrop::ENTRY];
+pub static PUBLISHED_PLACEMENTS: &[PlacementEntry] = &[wardrop::ENTRY, mixdyn::ENTRY];
 
 #[cfg(test)]
 mod tests {

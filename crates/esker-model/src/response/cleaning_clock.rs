@@ -15,7 +15,7 @@ const SLOW: f64 = 4.0;
 const FIRST: u32 = 64;
 /// Slow requests in a row after which the drive is taken to be slower as a whole.
 const SLOW_IN_A_ROW: u32 = 64;
-/// Weight of a new sample in the mean cost of a cleaning.
+/// Weight of a new sample in the mean cost of a cleaning, and in the mean gap.
 const NEWEST: f64 = 0.05;
 
 /// A request that the drive has not answered yet.
@@ -49,6 +49,8 @@ pub struct CleaningClock {
     gaps: CleaningGaps,
     /// Mean time of a cleaning, in ms.
     cost_ms: f64,
+    /// Mean number of sectors written between two cleanings; 0 before the second.
+    mean_gap: f64,
     /// Sectors of the writes that have ended since the last slow one.
     since: u64,
     under_way: VecDeque<RequestUnderWay>,
@@ -73,6 +75,7 @@ impl CleaningClock {
             responses: responses(),
             gaps: CleaningGaps::new(),
             cost_ms: 0.0,
+            mean_gap: 0.0,
             since: 0,
             under_way: VecDeque::new(),
             last_end: Nanos::ZERO,
@@ -85,6 +88,17 @@ impl CleaningClock {
     pub fn predict(&self, now: Nanos, request: &Request) -> f64 {
         let parts = self.parts(now, request.kind, request.length);
         self.responses[usize::from(request.kind.is_write())].predict(&parts).max(0.0)
+    }
+
+    /// Returns by how much the response times of all requests together grow if `request` is sent at `now`, in ms: as
+    /// [`CleaningClock::predict`], but each write pays its share of the next cleaning, in proportion to its size. To
+    /// choose a drive by what the next write will meet would be a trap: once a cleaning is due, every write would go
+    /// elsewhere, the cleaning would stay due, and the drive would stay unused.
+    pub fn marginal(&self, now: Nanos, request: &Request) -> f64 {
+        let [_, wait, expected, _] = self.parts(now, request.kind, request.length);
+        let sectors = written_sectors(request.kind, request.length) as f64;
+        let cleaning = if self.mean_gap > 0.0 { self.cost_ms * sectors / self.mean_gap } else { 0.0 };
+        wait + expected + cleaning
     }
 
     /// Takes a request that is sent to the drive at `now`.
@@ -122,7 +136,8 @@ impl CleaningClock {
             self.service.learn(&service_terms(kind, length), service_ms);
         } else if sectors > 0 {
             let cost_ms = service_ms - of.expected_ms;
-            self.cost_ms += (cost_ms - self.cost_ms) * if self.cost_ms == 0.0 { 1.0 } else { NEWEST };
+            average(&mut self.cost_ms, cost_ms);
+            average(&mut self.mean_gap, self.since as f64);
             self.gaps.add(before, sectors);
             self.since = 0;
         }
@@ -153,6 +168,11 @@ impl CleaningClock {
     fn expected_ms(&self, kind: RequestKind, length: Bytes) -> f64 {
         self.service.predict(&service_terms(kind, length)).max(0.0)
     }
+}
+
+/// Brings a sample into a moving average, which is 0 before the first.
+fn average(mean: &mut f64, sample: f64) {
+    *mean += (sample - *mean) * if *mean == 0.0 { 1.0 } else { NEWEST };
 }
 
 /// All parts count as they are.

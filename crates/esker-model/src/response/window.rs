@@ -46,8 +46,8 @@ struct PastRequest {
 pub struct RequestWindow {
     length: usize,
     requests: VecDeque<PastRequest>,
-    reads: usize,
-    sequential: usize,
+    reads: u64,
+    sequential: u64,
     gaps: u64,
     /// Times that the drive took for the last requests that it has served.
     services: VecDeque<Nanos>,
@@ -71,34 +71,48 @@ impl RequestWindow {
         }
     }
 
-    /// Takes a request that arrives at `at`, and returns its terms.
-    pub fn arrived(&mut self, at: Nanos, request: &Request) -> RequestTerms {
-        let before = self.last.replace((at, Bytes(request.end_byte())));
-        let (gap, end) = before.map_or((Nanos::ZERO, None), |(last, end)| (at.saturating_sub(last), Some(end)));
-        if self.requests.len() == self.length
-            && let Some(oldest) = self.requests.pop_front()
-        {
-            self.reads -= usize::from(oldest.is_read);
-            self.sequential -= usize::from(oldest.is_sequential);
-            self.gaps -= oldest.gap.0;
+    /// Returns the terms that `request` would have if it came at `at`.
+    pub fn terms(&self, at: Nanos, request: &Request) -> RequestTerms {
+        let new = self.next(at, request);
+        let oldest = self.requests.front().filter(|_| self.requests.len() == self.length);
+        let count = self.requests.len() - usize::from(oldest.is_some()) + 1;
+        let sum = |of: &dyn Fn(&PastRequest) -> u64, before: u64| {
+            (before - oldest.map_or(0, of) + of(&new)) as f64 / count as f64
+        };
+        RequestTerms {
+            service_ms: self.service_sum as f64 / self.services.len().max(1) as f64 / 1e6,
+            read_share: sum(&|of| u64::from(of.is_read), self.reads),
+            sequential_share: sum(&|of| u64::from(of.is_sequential), self.sequential),
+            gap_ms: sum(&|of| of.gap.0, self.gaps) / 1e6,
+            size_sectors: request.length.0 as f64 / Bytes::SECTOR.0 as f64,
         }
-        let new = PastRequest {
+    }
+
+    fn next(&self, at: Nanos, request: &Request) -> PastRequest {
+        let (gap, end) = self.last.map_or((Nanos::ZERO, None), |(last, end)| (at.saturating_sub(last), Some(end)));
+        PastRequest {
             gap,
             is_read: request.kind == RequestKind::Read,
             is_sequential: end == Some(Bytes(request.start.byte_offset())),
-        };
-        self.reads += usize::from(new.is_read);
-        self.sequential += usize::from(new.is_sequential);
+        }
+    }
+
+    /// Takes a request that arrives at `at`, and returns its terms.
+    pub fn arrived(&mut self, at: Nanos, request: &Request) -> RequestTerms {
+        let (terms, new) = (self.terms(at, request), self.next(at, request));
+        if self.requests.len() == self.length
+            && let Some(oldest) = self.requests.pop_front()
+        {
+            self.reads -= u64::from(oldest.is_read);
+            self.sequential -= u64::from(oldest.is_sequential);
+            self.gaps -= oldest.gap.0;
+        }
+        self.reads += u64::from(new.is_read);
+        self.sequential += u64::from(new.is_sequential);
         self.gaps += new.gap.0;
         self.requests.push_back(new);
-        let count = self.requests.len() as f64;
-        RequestTerms {
-            service_ms: self.service_sum as f64 / self.services.len().max(1) as f64 / 1e6,
-            read_share: self.reads as f64 / count,
-            sequential_share: self.sequential as f64 / count,
-            gap_ms: self.gaps as f64 / count / 1e6,
-            size_sectors: request.length.0 as f64 / Bytes::SECTOR.0 as f64,
-        }
+        self.last = Some((at, Bytes(request.end_byte())));
+        terms
     }
 
     /// Takes the time that the drive took for a request that has ended, without waiting.

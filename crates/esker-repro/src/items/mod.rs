@@ -61,6 +61,8 @@ pub static ITEMS: &[Item] = &[
     kim::regression::ITEM,
     kim::table_5_1::ITEM,
     kim::table_5_2::ITEM,
+    kim::table_5_6::ITEM,
+    kim::figure_5_8::ITEM,
     kim::figure_5_2::ITEM,
     salman::figure_2_3::ITEM,
     salman::figure_2_4::ITEM,

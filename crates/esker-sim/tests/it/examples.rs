@@ -53,6 +53,7 @@ fn no_example_is_forgotten() {
             "hybrid-map.toml",
             "hybrid-policies.toml",
             "hybrid.toml",
+            "mixed-sim.toml",
             "owned-flash.toml",
             "raid-0.toml",
             "shingled-disk.toml",
@@ -232,6 +233,23 @@ fn hybrid_map() {
 }
 
 /// Flash is faster at this depth even with all of the load: policies that measure find that out.
+/// Flash answers faster than the disk, and MixDyn faster than flash: writes that would wait for a cleaning go to the
+/// disk. Diverted writes spare the flash.
+#[test]
+fn mixed_sim() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = sweep(&load("mixed-sim.toml"), &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!((done.run, done.failed), (5, 0));
+    let rows = done.table.to_json();
+    let column = |name: &str| -> Vec<f64> {
+        rows.as_array().unwrap().iter().map(|row| row[name].as_f64().unwrap_or(0.0)).collect()
+    };
+    let (times, erases) = (column("mean_us"), column("erases"));
+    let [disk, flash, mixdyn, diverted, marginal] = times[..] else { panic!("five policies") };
+    assert!(disk > diverted && diverted > mixdyn && flash > marginal && mixdyn > marginal, "{times:?}");
+    assert!(erases[3] < 0.8 * erases[2], "{erases:?}");
+}
+
 #[test]
 fn policies_that_measure_find_the_better_device() {
     let folder = tempfile::tempdir().unwrap();

@@ -319,6 +319,9 @@ impl PlacementEngine {
         let io = IoId(self.ios.insert(Io::Part(part)));
         self.hosts.wait(tag);
         self.under_way[usize::from(place.device.0)] += 1;
+        if self.policy.follows_requests() {
+            self.notify_policy(now, Event::Sent { device: place.device, request: &child });
+        }
         effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
     }
 

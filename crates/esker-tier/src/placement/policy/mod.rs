@@ -112,6 +112,11 @@ pub trait Placement: Debug + Send {
         false
     }
 
+    /// Returns true if [`Event::Sent`] should be reported, too.
+    fn follows_requests(&self) -> bool {
+        false
+    }
+
     /// Returns true if the policy moves extents to devices that new extents may fill, so that each device should keep
     /// some extents free.
     fn needs_free_extents(&self) -> bool {
@@ -174,6 +179,13 @@ pub enum Event<'a> {
         /// Number of consecutive extents that it touches; zero for a flush and for a request past the end of the
         /// volume.
         extents: u32,
+    },
+    /// A part of a host's request goes to a device, for policies that [follow requests](Placement::follows_requests).
+    Sent {
+        /// The device.
+        device: DeviceIndex,
+        /// The request as the device gets it.
+        request: &'a Request,
     },
     /// A request to a device has ended: one for the host or one of a copy.
     Completed(Completed),

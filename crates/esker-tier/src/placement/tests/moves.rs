@@ -78,36 +78,44 @@ fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
     engine.check();
 }
 
+/// Writes down what it hears, and asks for one move.
+#[derive(Debug, Default)]
+struct Listener(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+impl Placement for Listener {
+    fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
+        DeviceIndex(0)
+    }
+    fn observes(&self) -> bool {
+        true
+    }
+    fn follows_requests(&self) -> bool {
+        true
+    }
+    fn devices_joined(&mut self, _: usize) {}
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
+        let text = match event {
+            Event::Request { request, .. } => format!("{} request {:?}", now.0, request.kind),
+            Event::Sent { device, request } => {
+                format!("{} sent to {}: {:?} of {}", now.0, device.0, request.kind, request.length.0)
+            }
+            Event::Completed(done) => {
+                format!("{} completed {} after {}", now.0, done.for_host, (done.at - done.sent).0)
+            }
+            Event::Moved { outcome, .. } => format!("{} moved {outcome:?}", now.0),
+            Event::Device { .. } => "device".to_string(),
+            Event::Timer => {
+                wishes.moves.push(WishedMove::in_background(LogicalExtent(0), DeviceIndex(1)));
+                "timer".to_string()
+            }
+        };
+        wishes.wake_at = text.contains("true").then_some(Nanos(100));
+        self.0.lock().unwrap().push(text);
+    }
+}
+
 /// A policy is told about events, and its wishes are carried out.
 #[test]
 fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
-    #[derive(Debug, Default)]
-    struct Listener(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
-    impl Placement for Listener {
-        fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
-            DeviceIndex(0)
-        }
-        fn observes(&self) -> bool {
-            true
-        }
-        fn devices_joined(&mut self, _: usize) {}
-        fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
-            let text = match event {
-                Event::Request { request, .. } => format!("{} request {:?}", now.0, request.kind),
-                Event::Completed(done) => {
-                    format!("{} completed {} after {}", now.0, done.for_host, (done.at - done.sent).0)
-                }
-                Event::Moved { outcome, .. } => format!("{} moved {outcome:?}", now.0),
-                Event::Device { .. } => "device".to_string(),
-                Event::Timer => {
-                    wishes.moves.push(WishedMove::in_background(LogicalExtent(0), DeviceIndex(1)));
-                    "timer".to_string()
-                }
-            };
-            wishes.wake_at = text.contains("true").then_some(Nanos(100));
-            self.0.lock().unwrap().push(text);
-        }
-    }
     let heard = Listener::default();
     let log = heard.0.clone();
     let mut engine = engine().with_policy(Box::new(heard));
@@ -126,6 +134,8 @@ fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
     let heard = log.lock().unwrap().clone();
     let wanted = [
         "10 request Write { fua: false }",
+        // With zeroes for the rest of the block, which was never written.
+        "10 sent to 0: Write { fua: false } of 4096",
         "50 completed true after 20",
         "timer",
         "120 completed false after 10",

@@ -1,0 +1,197 @@
+//! MixDyn: each write goes where it is expected to be answered first.
+
+mod predictors;
+#[cfg(test)]
+mod tests;
+
+use esker_core::registry::ParameterSource;
+use esker_core::{Nanos, Ratio, Request, Rng};
+use esker_tier::{
+    DeviceIndex, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, Wishes,
+    schema_of,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use predictors::{DevicePredictor, PredictorKind, WINDOW_MAX};
+
+/// The entry of [`super::PUBLISHED_PLACEMENTS`].
+pub(super) const ENTRY: PlacementEntry = PlacementEntry {
+    name: "mixdyn",
+    summary: "Each write goes to the device that is expected to answer it first; reads go where the data are",
+    source: "Kim 2009, sections 5.3.1, 5.3.4.1 and 5.4.3: performance prediction and write regulation of MixDyn",
+    parameters: ParameterSource::Schema(schema_of::<MixDynSettings>),
+    capabilities: &[],
+    build,
+};
+
+/// Settings of [`MixDyn`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct MixDynSettings {
+    /// The device that is flash, by its place in `children`, from 0. All others are disks.
+    flash: u16,
+    /// What predicts the response times of the flash.
+    flash_model: PredictorKind,
+    /// What predicts those of the disks. The paper has `mean`, and names it as the reason why MixDyn is worse than
+    /// flash alone on one of its workloads.
+    disk_model: PredictorKind,
+    /// Requests of the training phase on each device. New extents go to the devices in turns until each has had as
+    /// many, which is not in the paper: it trains on half of the workload.
+    training: u32,
+    /// Requests in the window of the linear models, which is not in the paper.
+    #[schemars(range(min = 1, max = 100_000))]
+    window: u32,
+    /// Share of the writes meant for the flash that go to a disk instead, chosen at random, so that the flash lasts
+    /// longer (Red25: 25%, Red50: 50%).
+    #[schemars(extend("most" = "100%"))]
+    divert: Ratio,
+}
+
+impl Default for MixDynSettings {
+    fn default() -> Self {
+        Self {
+            flash: 0,
+            flash_model: PredictorKind::Published,
+            disk_model: PredictorKind::Mean,
+            training: 10_000,
+            window: 100,
+            divert: Ratio::ZERO,
+        }
+    }
+}
+
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let settings: MixDynSettings = policy.options()?;
+    let error = |key: &str, message: String| Err(PlacementError::new(key, message));
+    if policy.devices < 2 {
+        return error("kind", "`mixdyn` chooses between flash and a disk: it takes at least two devices".to_string());
+    }
+    if usize::from(settings.flash) >= policy.devices {
+        let devices = policy.devices;
+        return error("flash", format!("there is no device {}; {devices} devices count from 0", settings.flash));
+    }
+    if settings.window == 0 || settings.window > WINDOW_MAX {
+        return error("window", format!("`window` is {}; it has to be 1 to {WINDOW_MAX}", settings.window));
+    }
+    if settings.divert > Ratio::ONE {
+        return error("divert", format!("`divert` is {}; it has to be at most 100%", settings.divert));
+    }
+    Ok(Box::new(MixDyn::new(settings, policy.devices)))
+}
+
+/// Predicts for each write how long every device would take for it, and chooses the shortest.
+#[derive(Debug)]
+struct MixDyn {
+    settings: MixDynSettings,
+    predictors: Vec<DevicePredictor>,
+    /// The device of the last new extent of the training phase.
+    turn: usize,
+    /// Draws the writes that are diverted.
+    rng: Rng,
+    /// The time of the last event, which is the time of each decision.
+    now: Nanos,
+}
+
+impl MixDyn {
+    fn new(settings: MixDynSettings, devices: usize) -> Self {
+        let mut policy = Self {
+            settings,
+            predictors: Vec::new(),
+            turn: devices - 1,
+            rng: Rng::derive(0, "diverted writes"),
+            now: Nanos::ZERO,
+        };
+        policy.devices_joined(devices);
+        policy
+    }
+
+    /// Returns true while a device has not had the requests of the training phase.
+    fn is_training(&self) -> bool {
+        self.predictors.iter().any(|of| of.learnt() < u64::from(self.settings.training))
+    }
+
+    /// Returns the device expected to answer `write` first, of those for which `takes` is true.
+    fn fastest(&self, write: &Request, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let expected = |&device: &usize| self.predictors[device].predict(self.now, write);
+        let devices = (0..self.predictors.len()).filter(|&device| takes(device));
+        devices.min_by(|one, other| expected(one).total_cmp(&expected(other)))
+    }
+
+    fn is_diverted(&mut self) -> bool {
+        self.rng.chance(self.settings.divert.as_parts_per_billion(), Ratio::ONE.as_parts_per_billion())
+    }
+
+    /// Returns the device for `write`: the fastest, or, for a part of the writes meant for the flash, the fastest disk.
+    fn choose(&mut self, write: &Request, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let fastest = self.fastest(write, &takes)?;
+        let flash = usize::from(self.settings.flash);
+        if fastest != flash || !self.is_diverted() {
+            return Some(fastest);
+        }
+        Some(self.fastest(write, |device| device != flash && takes(device)).unwrap_or(flash))
+    }
+}
+
+impl Placement for MixDyn {
+    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        let has_room = |device: usize| devices[device].has_room();
+        let chosen = match new.write.filter(|_| !self.is_training()) {
+            Some(write) => self.choose(write, has_room),
+            None => {
+                let count = devices.len();
+                let next = (1..=count).map(|step| (self.turn + step) % count).find(|&device| has_room(device));
+                self.turn = next.unwrap_or(self.turn);
+                next
+            }
+        };
+        DeviceIndex(chosen.unwrap_or(0) as u16)
+    }
+
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], _: &mut Wishes) {
+        self.now = now;
+        match *event {
+            Event::Sent { device, request } if request.kind.has_data() => {
+                self.predictors[usize::from(device.0)].sent(now, request);
+            }
+            Event::Completed(done) if done.for_host && done.kind.has_data() => {
+                self.predictors[usize::from(done.device.0)].ended(&done);
+            }
+            _ => {}
+        }
+    }
+
+    fn observes(&self) -> bool {
+        true
+    }
+
+    fn follows_requests(&self) -> bool {
+        true
+    }
+
+    /// Nothing moves but what the host writes.
+    fn needs_free_extents(&self) -> bool {
+        false
+    }
+
+    fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
+        if self.is_training() {
+            return None;
+        }
+        let from = usize::from(write.from.0);
+        let chosen = self.choose(write.write, |device| device == from || devices[device].has_room())?;
+        (chosen != from).then_some(DeviceIndex(chosen as u16))
+    }
+
+    fn redirects(&self) -> bool {
+        true
+    }
+
+    fn devices_joined(&mut self, devices: usize) {
+        let MixDynSettings { flash, flash_model, disk_model, training, window, .. } = self.settings;
+        for device in self.predictors.len()..devices {
+            let kind = if device == usize::from(flash) { flash_model } else { disk_model };
+            self.predictors.push(DevicePredictor::new(kind, training, window));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Runs of MixedSim (Kim 2009, chapter 5): flash and a disk as one store, by `examples/mixed-sim.toml`.
+
+use esker_results::RunResults;
+use esker_sim::{Experiment, RunOptions};
+
+use crate::{Context, Item, ItemFault, ReproduceError};
+
+const EXAMPLE: &str = include_str!("../../../../../examples/mixed-sim.toml");
+/// Blocks of 1 GiB of flash, and erase cycles of each in table 5.5.
+const BLOCKS: u64 = 8_192;
+const CYCLES: f64 = 1e4;
+const SECONDS_OF_A_YEAR: f64 = 365.25 * 86_400.0;
+
+/// What claims about these runs were measured on.
+pub(super) const STAND_IN: &str = "requests made up by table 5.3, in bursts, on extents of 4 KiB, which writes replace \
+                                   as a whole";
+
+/// A workload of table 5.3, with the bursts that its stand-in of chapter 3 has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MixedLoad {
+    pub(super) name: &'static str,
+    reads: &'static str,
+    /// Weights of 4 and 8 KiB that give the mean size.
+    weights: [u32; 2],
+    sequential: &'static str,
+    arrivals: &'static str,
+    /// Data: 1 to 1,000 MiB.
+    data_mib: u64,
+}
+
+pub(super) const FINANCIAL: MixedLoad = MixedLoad {
+    name: "Financial",
+    reads: "9%",
+    weights: [905, 95],
+    sequential: "2%",
+    arrivals: r#"rate = "7.49/s", on = "60ms", off = "1s""#,
+    data_mib: 600,
+};
+/// With as few erases as in table 5.6.
+pub(super) const HALF: MixedLoad = MixedLoad { name: "Financial, half the data", data_mib: 300, ..FINANCIAL };
+pub(super) const CELLO: MixedLoad = MixedLoad {
+    name: "Cello99",
+    reads: "35%",
+    weights: [772, 228],
+    sequential: "1%",
+    arrivals: r#"rate = "24.38/s", on = "20ms", off = "300ms""#,
+    data_mib: 600,
+};
+
+/// A policy for the store, by its name in claims and its table.
+pub(super) type StorePolicy = (&'static str, &'static str);
+
+pub(super) const DISK: StorePolicy = ("disk", r#"{ kind = "fast-first", order = [1] }"#);
+pub(super) const FLASH: StorePolicy = ("flash", r#"{ kind = "fast-first" }"#);
+pub(super) const MIXDYN: StorePolicy = ("MixDyn", r#"{ kind = "mixdyn" }"#);
+pub(super) const BETTER_DISK: StorePolicy =
+    ("MixDyn with a better disk model", r#"{ kind = "mixdyn", disk_model = "marginal" }"#);
+pub(super) const MARGINAL: StorePolicy =
+    ("MixDyn by marginal cost", r#"{ kind = "mixdyn", flash_model = "marginal", disk_model = "marginal" }"#);
+
+/// Measurements of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MixedRun {
+    pub(super) response_ms: f64,
+    /// Of the flash.
+    pub(super) erases_per_s: f64,
+    /// Share of the requests to devices that went to the flash.
+    pub(super) flash_share: f64,
+    /// Share of the host's writes that went to another device than the one that held their data.
+    pub(super) redirected: f64,
+    pub(super) life_years: f64,
+}
+
+/// The runs of an item, one after the other.
+pub(super) struct MixedRuns<'a> {
+    item: &'a Item,
+    context: &'a Context<'a>,
+    /// Part of the requests that are measured. Less than all is for tests.
+    part: f64,
+    all: usize,
+    done: usize,
+}
+
+impl<'a> MixedRuns<'a> {
+    /// `all` is their number.
+    pub(super) fn new(item: &'a Item, context: &'a Context<'a>, part: f64, all: usize) -> Self {
+        Self { item, context, part, all, done: 0 }
+    }
+
+    /// Runs `load` on the store with this many quarters of a GiB of flash; `seed` is added to that of the item.
+    pub(super) fn run(
+        &mut self,
+        load: MixedLoad,
+        policy: StorePolicy,
+        quarters: u64,
+        seed: u64,
+    ) -> Result<MixedRun, ReproduceError> {
+        let error = |fault: ItemFault| ReproduceError::of(self.item, fault);
+        let blocks = BLOCKS * quarters / 4;
+        let text = text(load, policy, blocks, self.part);
+        let mut experiment = Experiment::from_str(&text, self.item.name).map_err(|fault| error(fault.into()))?;
+        experiment.run.seed = self.context.seed + seed;
+        let (done, all, report) = (self.done as f64, self.all as f64, self.context.progress);
+        let progress = |ended: u64, requests: u64| {
+            report(((done + ended as f64 / requests.max(1) as f64) / all).min(1.0));
+        };
+        let options =
+            RunOptions { progress: Some(&progress), cancel: Some(self.context.cancel), ..RunOptions::default() };
+        let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
+        if results.requests.errors > 0 {
+            return Err(error(ItemFault::RequestsFailed(results.requests.errors)));
+        }
+        self.done += 1;
+        Ok(measured(&results, blocks))
+    }
+}
+
+/// The file of an experiment: the example, with another load, policy and number of blocks.
+fn text(load: MixedLoad, policy: StorePolicy, blocks: u64, part: f64) -> String {
+    let [small, large] = load.weights;
+    let warm_up = (150_000.0 * part) as u64;
+    let changes = [
+        ("requests = ", format!("requests = {}", 2 * warm_up)),
+        ("read_fraction = ", format!("read_fraction = \"{}\"", load.reads)),
+        (
+            "size = ",
+            format!("size = [{{ size = \"4KiB\", weight = {small} }}, {{ size = \"8KiB\", weight = {large} }}]"),
+        ),
+        ("sequential_fraction = ", format!("sequential_fraction = \"{}\"", load.sequential)),
+        ("arrivals = ", format!("arrivals = {{ kind = \"bursty\", {} }}", load.arrivals)),
+        ("footprint = ", format!("footprint = \"{}MiB\"", load.data_mib)),
+        ("capacity = ", format!("capacity = \"{}MiB\"", load.data_mib)),
+        ("utilisation = ", format!("utilisation = \"{}%\"", load.data_mib / 10)),
+        ("geometry = ", format!("geometry = {{ blocks_per_plane = {blocks} }}")),
+        ("policy = ", format!("policy = {}", policy.1)),
+        ("warm_up_requests = ", format!("warm_up_requests = {warm_up}")),
+    ];
+    let experiment = EXAMPLE.split("[sweep]").next().unwrap_or(EXAMPLE);
+    let changed = |line: &str| {
+        let change = changes.iter().find(|(key, _)| line.starts_with(key));
+        change.map_or(line.to_string(), |(_, changed)| changed.clone())
+    };
+    experiment.lines().map(changed).collect::<Vec<_>>().join("\n")
+}
+
+fn measured(results: &RunResults, blocks: u64) -> MixedRun {
+    let store = results.devices.get("store");
+    let erases = results.devices.get("flash").and_then(|flash| flash.flash.as_ref()).map_or(0, |of| of.erases);
+    let seconds = results.requests.all.count as f64 / results.throughput.requests_per_s;
+    let erases_per_s = erases as f64 / seconds;
+    let redirected = store.and_then(|store| store.placement.as_ref()).map_or(0, |of| of.redirected_writes);
+    MixedRun {
+        response_ms: results.requests.all.response_time.mean_us / 1e3,
+        erases_per_s,
+        flash_share: store.and_then(|store| store.children.get("flash")).map_or(0.0, |flash| flash.share),
+        redirected: redirected as f64 / results.workload.write_requests.max(1) as f64,
+        life_years: blocks as f64 * CYCLES / erases_per_s / SECONDS_OF_A_YEAR,
+    }
+}
