@@ -1,8 +1,9 @@
-//! The bounds that the schemas of devices state are those that devices hold to: whatever is just beyond one is refused,
-//! with its key.
+//! The bounds that the schemas of devices and of placement policies state are those that they hold to: whatever is just
+//! beyond one is refused, with its key.
 
 use esker_core::registry::{LEAST, MOST, ParameterSource};
-use esker_sim::{DEVICE_KINDS, Experiment};
+use esker_sim::{DEVICE_KINDS, Experiment, HYBRID_POLICIES};
+use esker_tier::PolicySettings;
 use serde_json::{Map, Value, json};
 
 /// Tables that no example has, and what they need beside the key that is tried.
@@ -96,4 +97,24 @@ fn whatever_is_beyond_a_stated_bound_is_refused_with_its_key() {
         }
     }
     assert!(tried >= 25, "{tried} bounds");
+}
+
+#[test]
+fn whatever_is_beyond_a_stated_bound_of_a_policy_is_refused_with_its_key() {
+    let mut tried = 0;
+    for policy in HYBRID_POLICIES.iter() {
+        let ParameterSource::Schema(schema) = policy.parameters else { continue };
+        let schema = schema().to_value();
+        let mut all = Vec::new();
+        bounds(&schema, &schema, &[], &mut all);
+        for (key, value) in all.iter().flat_map(|beyond| beyond.values.iter().map(|value| (&beyond.key, value))) {
+            let options = key.iter().rev().fold(value.clone(), |value, step| json!({ step.as_str(): value }));
+            let options = options.as_object().expect("a key is in a table").clone();
+            let built = PolicySettings::new(policy.name, options).build(&HYBRID_POLICIES, 2);
+            let error = built.expect_err(&format!("{} takes {key:?} = {value}", policy.name)).to_string();
+            assert!(error.starts_with(&key.join(".")), "{} {key:?} = {value}: {error}", policy.name);
+            tried += 1;
+        }
+    }
+    assert!(tried >= 10, "{tried} bounds");
 }
