@@ -1,5 +1,7 @@
 //! Placement policies that only reproduce papers. Their variants in the engine's own list place better.
 
+#[cfg(test)]
+mod crash;
 mod mixdyn;
 mod wardrop;
 
