@@ -41,7 +41,8 @@ impl Rules for PublishedRules {
 /// Settings that move as much as they can: periods and quanta end all the time.
 fn tables() -> Vec<PolicySettings> {
     let plain = PUBLISHED_PLACEMENTS.iter().map(|entry| format!(r#"{{"kind":"{}"}}"#, entry.name));
-    let eager = [r#"{"kind":"wardrop-published","period":"1ns"}"#];
+    let eager =
+        [r#"{"kind":"wardrop-published","period":"1ns"}"#, r#"{"kind":"colloid","quantum":"1ns","delta":"0%"}"#];
     plain.chain(eager.map(String::from)).map(|table| serde_json::from_str(&table).unwrap()).collect()
 }
 

@@ -1,14 +1,22 @@
-//! Placement policies that only reproduce papers. Their variants in the engine's own list place better.
+//! Placement policies that only reproduce others' work. Variants of papers' policies in the engine's own list place
+//! better; the other policies here are rivals to compare with.
 
+mod bcachefs;
+mod colloid;
 #[cfg(test)]
 mod crash;
+mod dm_cache;
 mod mixdyn;
+#[cfg(test)]
+mod testing;
+mod tiers;
 mod wardrop;
 
 use esker_tier::PlacementEntry;
 
-/// The policies that only reproduce papers, in the order in which lists show them.
-pub static PUBLISHED_PLACEMENTS: &[PlacementEntry] = &[wardrop::ENTRY, mixdyn::ENTRY];
+/// The policies that only reproduce others' work, in the order in which lists show them.
+pub static PUBLISHED_PLACEMENTS: &[PlacementEntry] =
+    &[wardrop::ENTRY, mixdyn::ENTRY, bcachefs::ENTRY, dm_cache::ENTRY, colloid::ENTRY];
 
 #[cfg(test)]
 mod tests {

@@ -20,6 +20,7 @@ mod priority;
 mod processes;
 mod range_maps;
 mod reference;
+mod rivals;
 mod run;
 mod stated_bounds;
 mod sweep;

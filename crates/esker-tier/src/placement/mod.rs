@@ -54,7 +54,7 @@ pub use map::PlacementRecord;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, PLACEMENTS, Placement,
     PlacementEntry, PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
-    checked_weights, schema_of,
+    check_device, checked_weights, schema_of,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 

@@ -41,9 +41,7 @@ use esker_results::TokenReport;
 use crate::extent::{DeviceIndex, LogicalExtent};
 
 pub use static_split::{StaticSplit, StaticSplitSettings, checked_weights};
-pub use table::{NewPolicy, PlacementError, PolicySettings, schema_of};
-
-use table::check_device;
+pub use table::{NewPolicy, PlacementError, PolicySettings, check_device, schema_of};
 
 /// The policies that every engine knows, in the order in which lists show them. Those that only reproduce papers are in
 /// `esker-controllers`.

@@ -84,7 +84,7 @@ pub fn schema_of<T: JsonSchema>() -> Schema {
 }
 
 /// Checks that the device with index `device`, which the key `key` names, exists.
-pub(super) fn check_device(key: &str, device: u16, devices: usize) -> Result<(), PlacementError> {
+pub fn check_device(key: &str, device: u16, devices: usize) -> Result<(), PlacementError> {
     match usize::from(device) < devices {
         true => Ok(()),
         false => Err(PlacementError::new(key, format!("there is no device {device}; {devices} devices count from 0"))),

@@ -1,0 +1,161 @@
+//! Extents of two tiers by how often they are used.
+
+use esker_core::{Linked, Links, List};
+
+/// Accesses of an extent after which all counts are halved.
+pub(super) const COOLING: u8 = 18;
+
+/// Bins by number of accesses.
+const BINS: usize = COOLING as usize + 1;
+
+/// In one call, the counts of at most this many extents are brought up to date.
+const SWEPT_MAX: usize = 8192;
+
+/// A tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tier {
+    Fast,
+    Slow,
+}
+
+/// What is known about an extent, in sixteen bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct CountedExtent {
+    links: Links,
+    /// How often all counts had been halved when this one was last brought up to date. It wraps around.
+    halved: u16,
+    count: u8,
+    tier: Option<Tier>,
+    /// Whether it is in a bin: what is moving is in none.
+    listed: bool,
+}
+
+impl Linked for CountedExtent {
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
+}
+
+/// Counts of accesses, and for each tier a list of extents for each count.
+#[derive(Debug)]
+pub(super) struct Bins {
+    extents: Vec<CountedExtent>,
+    lists: [[List; BINS]; 2],
+    /// The sum of all counts.
+    total: u64,
+    /// How often all counts have been halved. Wraps around.
+    halved: u16,
+    /// The next extent to bring up to date, and to which number of halvings.
+    sweep: (usize, u16),
+}
+
+impl Bins {
+    pub(super) fn new() -> Self {
+        Self { extents: Vec::new(), lists: [[List::EMPTY; BINS]; 2], total: 0, halved: 0, sweep: (0, 0) }
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Notes where `extent` is now; `is_moving` if it is to stay out of its bin until [`Bins::list`].
+    pub(super) fn place(&mut self, extent: u32, tier: Option<Tier>, is_moving: bool) {
+        if self.extents.len() <= extent as usize {
+            self.extents.resize(extent as usize + 1, CountedExtent { halved: self.halved, ..CountedExtent::default() });
+        }
+        self.unlist(extent);
+        let counted = &mut self.extents[extent as usize];
+        counted.tier = tier;
+        if tier.is_none() {
+            self.total -= u64::from(std::mem::take(&mut counted.count));
+        } else if !is_moving {
+            self.list(extent);
+        }
+    }
+
+    /// Counts an access. The counts of all are halved once this one has reached its limit.
+    pub(super) fn count(&mut self, extent: u32) {
+        if self.extents.get(extent as usize).is_none_or(|extent| extent.tier.is_none()) {
+            return;
+        }
+        let was_listed = self.unlist(extent);
+        self.update(extent);
+        let counted = &mut self.extents[extent as usize];
+        counted.count += 1;
+        self.total += 1;
+        self.halved = self.halved.wrapping_add(u16::from(counted.count == COOLING));
+        if was_listed {
+            self.list(extent);
+        }
+    }
+
+    /// Brings some counts up to date.
+    pub(super) fn sweep(&mut self) {
+        let (next, halved) = self.sweep;
+        if next == 0 && halved == self.halved {
+            return;
+        }
+        let halved = if next == 0 { self.halved } else { halved };
+        let end = (next + SWEPT_MAX).min(self.extents.len());
+        for extent in next as u32..end as u32 {
+            let was_listed = self.unlist(extent);
+            self.update(extent);
+            if was_listed {
+                self.list(extent);
+            }
+        }
+        self.sweep = (if end == self.extents.len() { 0 } else { end }, halved);
+    }
+
+    /// Returns the extent of `tier` that has been in its bin longest, of the fullest bin of at most `most` and more
+    /// than `least` accesses; with its count.
+    pub(super) fn hottest(&self, tier: Tier, least: u8, most: f64) -> Option<(u32, u8)> {
+        let bins = (0..COOLING + 1).rev().filter(|&count| count > least && f64::from(count) <= most);
+        bins.into_iter().find_map(|count| Some((self.lists[tier as usize][usize::from(count)].first()?, count)))
+    }
+
+    /// Returns the pair of extents whose counts differ most, but at most by `most`: the hotter one is on `tier`, the
+    /// other one on the other tier; with the difference.
+    pub(super) fn best_pair(&self, tier: Tier, other: Tier, most: f64) -> Option<(u32, u32, u8)> {
+        let mut best: Option<(u32, u32, u8)> = None;
+        for cold in 0..COOLING {
+            let Some(colder) = self.lists[other as usize][usize::from(cold)].first() else { continue };
+            let Some((hotter, hot)) = self.hottest(tier, cold, most + f64::from(cold)) else { continue };
+            if best.is_none_or(|(_, _, gain)| hot - cold > gain) {
+                best = Some((hotter, colder, hot - cold));
+            }
+        }
+        best
+    }
+
+    /// Takes `extent` out of its bin, before it moves. Returns whether it was in one.
+    pub(super) fn unlist(&mut self, extent: u32) -> bool {
+        let CountedExtent { count, tier, listed, .. } = self.extents[extent as usize];
+        if let Some(tier) = tier.filter(|_| listed) {
+            self.lists[tier as usize][usize::from(count)].remove(&mut self.extents, extent);
+            self.extents[extent as usize].listed = false;
+        }
+        listed
+    }
+
+    /// Puts `extent` into its bin, if it is anywhere and in none.
+    pub(super) fn list(&mut self, extent: u32) {
+        let CountedExtent { count, tier, listed, .. } = self.extents[extent as usize];
+        if let Some(tier) = tier.filter(|_| !listed) {
+            self.lists[tier as usize][usize::from(count)].push_back(&mut self.extents, extent);
+            self.extents[extent as usize].listed = true;
+        }
+    }
+
+    /// Halves the count of `extent`, which is in no bin, as often as all have been since.
+    fn update(&mut self, extent: u32) {
+        let counted = &mut self.extents[extent as usize];
+        let times = self.halved.wrapping_sub(std::mem::replace(&mut counted.halved, self.halved));
+        let before = counted.count;
+        counted.count = before.checked_shr(u32::from(times)).unwrap_or(0);
+        self.total -= u64::from(before - counted.count);
+    }
+}
