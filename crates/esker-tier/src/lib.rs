@@ -27,9 +27,9 @@ pub use engine::{
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
-    BuildController, CacheController, CacheDecision, CacheRole, CacheSizes, CacheStreams, ControllerFault,
-    FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings, LineAccess, OwnedFlash, SlotOrder,
-    WriteHandling,
+    BuildController, BuildRouting, CacheController, CacheDecision, CacheRole, CacheSizes, CacheStreams,
+    ControllerFault, FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings, HitRouting, LineAccess,
+    OwnedFlash, ROUTINGS, RoutingEntry, SlotOrder, WriteHandling, no_routing, routes_nothing,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, NewPolicy, PLACEMENTS,

@@ -83,6 +83,29 @@ pub struct FlashCacheReport {
     /// The parts of a cache with `partition`; absent of others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub partition: Option<CachePartition>,
+    /// What the backing device served of the hits of a cache with `routing`; absent of others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub routing: Option<CacheRouting>,
+}
+
+/// What the backing device served of the hits of a cache. Reads are counted by line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheRouting {
+    /// Reads of lines that the flash held, and that were sent to the backing device.
+    pub routed: u64,
+    /// Those, as a part of all reads that hit.
+    pub routed_ratio: f64,
+    /// Those of them that the backing device could not serve, so that the flash did.
+    pub fell_back: u64,
+    /// How many times admission was stopped.
+    pub admission_stops: u64,
+    /// Reads that missed, and whose lines stayed out because admission was stopped.
+    pub kept_out: u64,
+    /// The share of the reads of clean lines that went to the backing device at the end.
+    pub share_at_end: f64,
+    /// Whether the lines that reads missed entered the cache at the end.
+    pub admits_at_end: bool,
 }
 
 /// How flash that the cache owns has worn. `slots` of the cache is what is left at the end.

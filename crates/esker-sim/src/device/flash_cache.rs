@@ -110,6 +110,9 @@ pub struct CacheSettings {
     /// The admission policy, which refuses lines that miss: a name, or a table with its parameters.
     #[serde(default = "no_admission")]
     pub admission: Choice,
+    /// Whether the backing device serves some of the reads that hit, and which: a name, or a table with its parameters.
+    #[serde(default = "esker_tier::no_routing", skip_serializing_if = "esker_tier::routes_nothing")]
+    pub routing: Choice,
     /// Which requests bring a line into the cache.
     #[serde(default)]
     pub role: CacheRole,
@@ -172,6 +175,7 @@ impl CacheSettings {
             slots: SlotOrder::default(),
             streams: CacheStreams::default(),
             admission: no_admission(),
+            routing: esker_tier::no_routing(),
             role: CacheRole::default(),
             write: WriteHandling::default(),
             dirty_low: default_low(),
@@ -247,6 +251,7 @@ impl DeviceSettings for CacheSettings {
             slots: self.slots,
             streams: self.streams,
             admission: self.admission.clone(),
+            routing: self.routing.clone(),
             role: self.role,
             write: self.write,
             dirty_low: self.dirty_low,

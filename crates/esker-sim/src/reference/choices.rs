@@ -50,6 +50,7 @@ pub fn choices() -> Vec<Choices> {
         of("Disk schedulers", "scheduler", esker_disk::SCHEDULERS),
         of("Replacement policies of caches", "policy", esker_cache::REPLACEMENTS),
         of("Admission policies of caches", "admission", esker_cache::ADMISSIONS),
+        of("Routing of hits in caches", "routing", esker_tier::ROUTINGS),
         of("Policies of host-managed caches", "policy", esker_cache::FLASH_POLICIES),
         of("Placement policies", "policy", &crate::device::HYBRID_POLICIES),
     ]

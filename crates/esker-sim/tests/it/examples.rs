@@ -54,6 +54,7 @@ fn no_example_is_forgotten() {
             "hybrid-policies.toml",
             "hybrid.toml",
             "mixed-sim.toml",
+            "orthus.toml",
             "owned-flash.toml",
             "raid-0.toml",
             "shingled-disk.toml",
@@ -111,6 +112,18 @@ fn cache_allocation() {
     // Nothing is cleaned in the first window: the cache stays as it is. Then misses cost more than cleaning.
     assert!(chosen.len() >= 3 && chosen[0] == 0.35 && chosen[chosen.len() - 1] < 0.35, "{chosen:?}");
     assert!(cache.windows.iter().all(|window| window.expected.len() == 8));
+}
+
+/// The plain cache and the one that routes serve what the comment says.
+#[test]
+fn orthus() {
+    for (routing, least, most) in [("none", 1_980.0, 2_020.0), ("orthus", 2_800.0, 2_900.0)] {
+        let text = std::fs::read_to_string(example("orthus.toml")).unwrap();
+        let text = text.replace("routing = \"orthus\"", &format!("routing = \"{routing}\""));
+        let results = run_changed("orthus.toml", &Experiment::from_str(&text, "orthus.toml").unwrap());
+        let found = results.throughput.requests_per_s;
+        assert!((least..most).contains(&found), "{routing}: {found}, {:?}", results.devices["volume"].flash_cache);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bounds;
 mod cache_allocation;
 mod cache_partition;
 mod cache_ranking;
+mod cache_routing;
 mod cloud;
 mod cluster;
 mod events;

@@ -29,6 +29,9 @@ impl FlashCacheEngine {
         if job.shared || self.flash_failed() || self.health.journal_failed() || self.is_used_up() {
             return false;
         }
+        if self.keeps_out(job.task) {
+            return false;
+        }
         let access = Self::access(&job);
         let is_held = self.policy.hit(&access);
         assert!(!is_held, "the policy holds what has no slot");

@@ -40,6 +40,9 @@ pub enum FlashCacheError {
     /// The admission policy does not exist, or does not accept a parameter.
     #[error(transparent)]
     Admission(BuildError),
+    /// The routing policy does not exist, or does not accept a parameter.
+    #[error(transparent)]
+    Routing(BuildError),
     /// The policy needs to know the future.
     #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
     Future(&'static str),
@@ -124,6 +127,7 @@ impl FlashCacheError {
             Self::NoLog { .. } => &["slots", "policy"],
             Self::AppendThrough => &["slots", "write"],
             Self::Admission(_) => &["admission"],
+            Self::Routing(_) => &["routing"],
             Self::Combination { .. } => &["write", "role"],
             Self::OwnedLog => &["own_flash", "slots"],
             Self::OwnedRoom { .. } => &["own_flash"],
@@ -138,7 +142,7 @@ impl FlashCacheError {
 impl Hint for FlashCacheError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Policy(error) | Self::Admission(error) => error.hint(),
+            Self::Policy(error) | Self::Admission(error) | Self::Routing(error) => error.hint(),
             Self::Future(_) => {
                 let can_run = |capabilities: &[_]| !capabilities.contains(&ReplacementCapability::Future);
                 let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));

@@ -1,5 +1,6 @@
 //! Jobs: the work on one line, for a request of the host or for the cache itself.
 
+use esker_cache::ObjectId;
 use esker_core::{DeviceError, Priority, RequestKind, StreamId, Tag};
 
 use super::FlashCacheEngine;
@@ -24,7 +25,9 @@ pub(super) enum JobStep {
     Lock,
     /// The host's read on the flash.
     ReadFlash,
-    /// The host's read on the backing device.
+    /// The host's read on the backing device, of a line that the flash holds.
+    ReadRouted,
+    /// The host's read on the backing device, of any other line.
     ReadBacking,
     /// Reading the whole line from the backing device.
     Fetch,
@@ -99,6 +102,54 @@ impl Job {
 }
 
 impl FlashCacheEngine {
+    pub(super) fn job(&mut self, tag: Tag) -> &mut Job {
+        self.jobs.get_mut(tag)
+    }
+
+    /// Starts a job that holds its lock. If the line has left a slot, the record of that has to be durable before the
+    /// backing device is changed. Otherwise a restart could find older data in that slot and take them for clean.
+    pub(super) fn start(&mut self, tag: Tag) {
+        let job = *self.job(tag);
+        if job.host.is_some() {
+            self.claim(job.line);
+        }
+        let record = self.slots.leaves_with(job.line);
+        #[cfg(test)]
+        let record = record.filter(|_| self.fault != Some(super::Fault::ForgetsLeaving));
+        if let Some(record) = record.filter(|_| job.task != JobTask::Read) {
+            if self.health.journal_failed() {
+                return self.end_job(tag, Err(DeviceError::Failed));
+            }
+            self.announced.push_back((self.durability.issued().max(record), tag));
+            return self.durability.harden(&mut self.effects);
+        }
+        self.start_task(tag);
+    }
+
+    /// Ends a job: releases its lock, its buffer and its unused slot.
+    pub(super) fn end_job(&mut self, tag: Tag, result: Result<(), DeviceError>) {
+        self.answer(tag, result);
+        let job = self.jobs.remove(tag);
+        self.touched(job.line);
+        assert!(job.open == 0, "it still waits for a device");
+        if let Some((buffer, _)) = job.buffer {
+            self.buffers.release(buffer);
+        }
+        if let Some(slot) = job.slot {
+            self.slots.put_back(slot);
+            self.policy.remove(ObjectId(job.line));
+        }
+        match job.task {
+            JobTask::Evict => self.evicting -= 1,
+            JobTask::Clean => self.cleaning -= 1,
+            JobTask::Read | JobTask::Write(_) => {}
+        }
+        if self.flash_failed() && !job.shared && self.slots.of(job.line).is_some() && !self.slots.is_dirty(job.line) {
+            self.drop_line(job.line);
+        }
+        self.locks.leave(job.line, job.shared, &mut self.ready);
+    }
+
     pub(super) fn start_task(&mut self, tag: Tag) {
         let job = *self.job(tag);
         self.control(&job);
@@ -116,6 +167,7 @@ impl FlashCacheEngine {
         let errors = std::mem::take(&mut job.errors);
         match job.step {
             JobStep::ReadFlash => self.read_from_flash(tag, errors[0]),
+            JobStep::ReadRouted => self.routed_ended(tag, errors[1]),
             JobStep::ReadBacking => self.end_job(tag, errors[1].map_or(Ok(()), Err)),
             JobStep::Fetch => self.fetched(tag, errors[1]),
             JobStep::Fill => self.filled(tag, errors),

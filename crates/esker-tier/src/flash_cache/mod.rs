@@ -16,6 +16,7 @@
 //!   make its data durable.
 //! - **Admission**: the admission policy is asked about lines that are not in the cache. Requests for lines that it
 //!   refuses go to the backing device only.
+//! - **Routing**: the backing device may serve a share of the reads that hit, but only reads of clean lines.
 //! - **Dirty lines** leave only after their data are durable on the backing device.
 //! - **Failed flash**: after a failed flush or write the cache writes nothing more to the flash. Clean lines leave at
 //!   once, and requests for them go to the backing device. Dirty lines are still read from the flash if it answers.
@@ -46,6 +47,7 @@ mod record;
 mod report;
 mod requests;
 mod restore;
+mod routing;
 mod settings;
 mod slot;
 mod slot_budget;
@@ -59,7 +61,7 @@ mod writes;
 
 use std::collections::VecDeque;
 
-use esker_cache::{Admission, ObjectId};
+use esker_cache::Admission;
 use esker_core::{Bytes, DeviceError, DeviceState, Machine, Nanos, Ratio, Tag, TagMap, TagSlab};
 use esker_results::{DeviceReport, FlashCacheReport};
 
@@ -73,13 +75,15 @@ pub use error::FlashCacheError;
 #[cfg(test)]
 use fault::Fault;
 use io::{Io, OutgoingIo};
-use job::{Job, JobTask};
+use job::Job;
 use locks::Locks;
 pub use modes::{CacheRole, OwnedFlash, SlotOrder, WriteHandling};
 use owned_flash::OwnedSlots;
 use policy::CachePolicy;
 pub use record::FlashCacheRecord;
 use requests::{LineGroup, Progress};
+use routing::HitRouter;
+pub use routing::{BuildRouting, HitRouting, ROUTINGS, RoutingEntry, no_routing, routes_nothing};
 pub use settings::{BuildController, FlashCacheSettings};
 use slot_budget::SlotBudget;
 use slots::{DataVersion, Slots};
@@ -104,6 +108,8 @@ pub struct FlashCacheEngine {
     dirty_marks: [Ratio; 2],
     policy: CachePolicy,
     admission: Box<dyn Admission>,
+    /// Sends some of the hits to the backing device; `None` if the flash serves them all.
+    router: Option<HitRouter>,
     /// Chooses how much of the flash the lines may take, or the shares of the parts of the cache; `None` if all that is
     /// fixed.
     controller: Option<Box<dyn CacheController>>,
@@ -186,6 +192,7 @@ impl FlashCacheEngine {
             dirty_marks: [settings.dirty_low, settings.dirty_high],
             policy: settings.policy(room, lines, first.as_ref())?,
             admission: settings.build_admission(room, lines)?,
+            router: settings.build_router(most)?,
             controller,
             budget: None,
             now: Nanos::ZERO,
@@ -234,54 +241,6 @@ impl FlashCacheEngine {
     /// Returns true if the cache must not write to the flash any more.
     fn flash_failed(&self) -> bool {
         self.health.has_failed(FLASH)
-    }
-
-    fn job(&mut self, tag: Tag) -> &mut Job {
-        self.jobs.get_mut(tag)
-    }
-
-    /// Starts a job that holds its lock. If the line has left a slot, the record of that has to be durable before the
-    /// backing device is changed. Otherwise a restart could find older data in that slot and take them for clean.
-    fn start(&mut self, tag: Tag) {
-        let job = *self.job(tag);
-        if job.host.is_some() {
-            self.claim(job.line);
-        }
-        let record = self.slots.leaves_with(job.line);
-        #[cfg(test)]
-        let record = record.filter(|_| self.fault != Some(Fault::ForgetsLeaving));
-        if let Some(record) = record.filter(|_| job.task != JobTask::Read) {
-            if self.health.journal_failed() {
-                return self.end_job(tag, Err(DeviceError::Failed));
-            }
-            self.announced.push_back((self.durability.issued().max(record), tag));
-            return self.durability.harden(&mut self.effects);
-        }
-        self.start_task(tag);
-    }
-
-    /// Ends a job: releases its lock, its buffer and its unused slot.
-    fn end_job(&mut self, tag: Tag, result: Result<(), DeviceError>) {
-        self.answer(tag, result);
-        let job = self.jobs.remove(tag);
-        self.touched(job.line);
-        assert!(job.open == 0, "it still waits for a device");
-        if let Some((buffer, _)) = job.buffer {
-            self.buffers.release(buffer);
-        }
-        if let Some(slot) = job.slot {
-            self.slots.put_back(slot);
-            self.policy.remove(ObjectId(job.line));
-        }
-        match job.task {
-            JobTask::Evict => self.evicting -= 1,
-            JobTask::Clean => self.cleaning -= 1,
-            JobTask::Read | JobTask::Write(_) => {}
-        }
-        if self.flash_failed() && !job.shared && self.slots.of(job.line).is_some() && !self.slots.is_dirty(job.line) {
-            self.drop_line(job.line);
-        }
-        self.locks.leave(job.line, job.shared, &mut self.ready);
     }
 
     /// Does all the work that the last input has made possible, then sends the requests to devices.
@@ -383,6 +342,9 @@ impl Engine for FlashCacheEngine {
         self.counts = FlashCacheReport::default();
         if let Some(controller) = &mut self.controller {
             controller.start_measuring();
+        }
+        if let Some(router) = &mut self.router {
+            router.start_measuring();
         }
     }
 

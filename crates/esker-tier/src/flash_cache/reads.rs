@@ -17,6 +17,7 @@ impl FlashCacheEngine {
     pub(super) fn start_read(&mut self, tag: Tag) {
         let job = *self.job(tag);
         let slot = self.slots.of(job.line);
+        self.note_lookup(slot.is_some());
         if slot.is_some() {
             self.counts.hits += 1;
             self.counts.read_hits += 1;
@@ -31,10 +32,8 @@ impl FlashCacheEngine {
         }
         // A failed flash is asked only for dirty lines, whose data no other device has.
         match slot.filter(|_| self.slots.is_dirty(job.line) || !self.flash_failed()) {
-            Some(slot) => {
-                self.job(tag).step = JobStep::ReadFlash;
-                self.send_host(tag, Some(slot), RequestKind::Read);
-            }
+            Some(_) if self.is_routed(tag) => self.read_routed(tag),
+            Some(slot) => self.read_flash(tag, slot),
             None if slot.is_none() && self.fills_reads() && self.admit(tag) => self.fetch(tag),
             None => self.read_backing(tag),
         }
@@ -50,6 +49,11 @@ impl FlashCacheEngine {
         self.health.device(FLASH) == DeviceState::Failed
             && self.slots.is_dirty(line)
             && self.slots.recorded(line) == RecordedState::No
+    }
+
+    pub(super) fn read_flash(&mut self, tag: Tag, slot: u32) {
+        self.job(tag).step = JobStep::ReadFlash;
+        self.send_host(tag, Some(slot), RequestKind::Read);
     }
 
     fn read_backing(&mut self, tag: Tag) {

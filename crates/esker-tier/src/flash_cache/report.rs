@@ -25,6 +25,7 @@ impl FlashCacheEngine {
             dirty_lines: self.slots.held().filter(|(.., dirty)| *dirty).count() as u64,
             slots,
             beyond_lines,
+            routing: self.router.as_ref().map(|router| router.report(counts.read_hits)),
             room: self.owned.as_ref().and_then(|owned| owned.wear.report()),
             ..counts.clone()
         };

@@ -1,6 +1,6 @@
 //! The host's requests: they are split into jobs, started chunk by chunk, and answered.
 
-use esker_core::{Bytes, DeviceError, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
 
 use super::FlashCacheEngine;
 use super::job::{Job, JobTask};
@@ -18,6 +18,10 @@ pub(super) struct Progress {
     pub(super) next: u64,
     /// Whether it has reached its flushes, if it needs any.
     pub(super) flushing: bool,
+    /// When it came.
+    pub(super) began: Nanos,
+    /// Whether the backing device serves what it reads of clean lines, once that is decided.
+    pub(super) routed: Option<bool>,
 }
 
 /// The lines of a request whose jobs are started together.
@@ -34,7 +38,7 @@ impl FlashCacheEngine {
         self.hosts.begin(tag, request.kind);
         let capacity = self.capacity();
         let next = request.start.byte_offset();
-        self.progress.insert(tag, Progress { request, next, flushing: false });
+        self.progress.insert(tag, Progress { request, next, flushing: false, began: self.now, routed: None });
         if request.kind == RequestKind::Flush {
             self.flush(tag);
         } else if request.end_byte() > capacity.0 {
@@ -93,7 +97,7 @@ impl FlashCacheEngine {
     /// Continues a request of the host when everything that it waited for has ended: with the next chunk, its flushes,
     /// or the answer.
     pub(super) fn end_host(&mut self, tag: Tag) {
-        let Progress { request, next, flushing } = *self.progress.get(tag);
+        let Progress { request, next, flushing, began, .. } = *self.progress.get(tag);
         let result = self.hosts.result(tag);
         let has_more = request.kind != RequestKind::Flush && result.is_ok() && next < request.end_byte();
         if has_more {
@@ -107,6 +111,9 @@ impl FlashCacheEngine {
         }
         self.progress.remove(tag);
         let result = self.hosts.result(tag);
+        if result.is_ok() {
+            self.note_end(&request, began);
+        }
         self.hosts.reply(tag, result, &mut self.effects);
     }
 }

@@ -11,6 +11,7 @@ use super::CacheStreams;
 use super::controller::{CacheController, CacheSizes, ControllerFault};
 use super::error::FlashCacheError;
 use super::modes::{CacheRole, LINE_MAX, LINES_MAX, OwnedFlash, SlotOrder, Trimming, WriteHandling};
+use super::routing::{HitRouter, no_routing};
 
 /// Makes the controller of a cache: the settings of one.
 pub trait BuildController: Debug + Send + Sync {
@@ -41,6 +42,8 @@ pub struct FlashCacheSettings {
     pub streams: CacheStreams,
     /// The admission policy: which lines that miss may enter the cache.
     pub admission: Choice,
+    /// The routing policy: which reads that hit the backing device serves.
+    pub routing: Choice,
     /// Which requests bring a line into the cache.
     pub role: CacheRole,
     /// What happens to writes.
@@ -62,8 +65,8 @@ pub struct FlashCacheSettings {
 }
 
 impl FlashCacheSettings {
-    /// The default settings, which are assumed: lines of 4 KiB, LRU, no admission policy, both reads and writes,
-    /// write-through; cleaning from 60% down to 40%; no trims.
+    /// The default settings, which are assumed: lines of 4 KiB, LRU, no admission policy, no routing, both reads and
+    /// writes, write-through; cleaning from 60% down to 40%; no trims.
     pub fn new(flash: Bytes, backing: Bytes) -> Self {
         Self {
             line: Bytes::kib(4),
@@ -73,6 +76,7 @@ impl FlashCacheSettings {
             slots: SlotOrder::default(),
             streams: CacheStreams::default(),
             admission: Choice::named(NO_ADMISSION),
+            routing: no_routing(),
             role: CacheRole::default(),
             write: WriteHandling::default(),
             dirty_low: Ratio::percent(40),
@@ -150,6 +154,11 @@ impl FlashCacheSettings {
     pub(super) fn build_admission(&self, capacity: u32, lines: u32) -> Result<Box<dyn Admission>, FlashCacheError> {
         let shape = Shape { capacity, objects: lines, seed: self.seed };
         build_admission(&self.admission, &shape).map_err(FlashCacheError::Admission)
+    }
+
+    /// The router of a cache of `slots` slots; `None` if the flash serves all hits.
+    pub(super) fn build_router(&self, slots: u32) -> Result<Option<HitRouter>, FlashCacheError> {
+        HitRouter::new(&self.routing, slots).map_err(FlashCacheError::Routing)
     }
 }
 

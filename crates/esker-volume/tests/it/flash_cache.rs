@@ -8,8 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{array, io};
 
+use esker_core::registry::{Choice, ParameterValue};
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Rng, Tag};
-use esker_tier::{CacheRole, Checkpoint, FlashCacheEngine, FlashCacheSettings, Record, RecordNumber, WriteHandling};
+use esker_tier::{
+    CacheRole, Checkpoint, FlashCacheEngine, FlashCacheSettings, Record, RecordNumber, WriteHandling, no_routing,
+};
 use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, FileBackend, MemoryJournal, RealDriver, Signal, Store,
     Threaded, ThreadedJournal,
@@ -185,7 +188,15 @@ fn settings(seed: u64) -> FlashCacheSettings {
         (CacheRole::Unified, WriteHandling::WriteThrough),
         (CacheRole::Read, WriteHandling::WriteAround),
     ][seed as usize % 4];
-    FlashCacheSettings { role, write, ..FlashCacheSettings::new(FLASH, BACKING) }
+    // Every other cache of each kind routes hits, in windows so short that a run has several.
+    let mut routing = if seed / 4 % 2 == 0 { no_routing() } else { Choice::named("orthus") };
+    if routing != no_routing() {
+        let shares = [("step", "50%"), ("period", "20%"), ("steady", "100%"), ("misses_max", "100%")];
+        let shares = shares.map(|(name, share)| (name.to_string(), ParameterValue::Text(share.to_string())));
+        routing.parameters.extend(shares);
+        routing.parameters.insert("window".to_string(), ParameterValue::Integer(2));
+    }
+    FlashCacheSettings { role, write, routing, ..FlashCacheSettings::new(FLASH, BACKING) }
 }
 
 /// Runs random requests until the power is lost, opens the files again and reads everything: three times, each time on

@@ -1,7 +1,7 @@
 //! What a flash cache held, in words.
 
 use esker_core::words;
-use esker_results::{CacheWindow, CacheWindowCost, FlashCacheReport};
+use esker_results::{CacheRouting, CacheWindow, CacheWindowCost, FlashCacheReport};
 
 use crate::table::{Table, percent};
 
@@ -32,8 +32,19 @@ pub(super) fn describe(cache: &FlashCacheReport) -> String {
     if cache.lost > 0 {
         text += &format!("; {} requests or copies lost", words::count(cache.lost));
     }
+    text += &cache.routing.as_ref().map_or_else(String::new, routing);
     text += &windows(&cache.windows).unwrap_or_default();
     text + &cache.partition.as_ref().map_or(String::new(), super::cache_parts::describe)
+}
+
+/// What the backing device served of the hits.
+fn routing(routing: &CacheRouting) -> String {
+    format!(
+        "\n  {} of the reads that hit went to the backing device, {} at the end; admission was stopped {} times",
+        percent(routing.routed_ratio),
+        percent(routing.share_at_end),
+        words::count(routing.admission_stops),
+    )
 }
 
 /// What was chosen at the end of each window, and from what: the latency that each size let expect.

@@ -1,6 +1,6 @@
 //! Single cases.
 
-use esker_cache::{Access, AccessKind, NEVER};
+use esker_cache::{Access, AccessKind, NEVER, ObjectId};
 use esker_core::Hint;
 
 use super::*;

@@ -7,6 +7,7 @@ mod errors;
 mod log;
 mod owned_flash;
 mod properties;
+mod routing;
 mod slot_counts;
 mod wear;
 mod world;
@@ -59,11 +60,21 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
     (CacheRole::Read, WriteHandling::WriteAround),
 ];
 
+/// Orthus with windows so short that it begins to route, gives up and begins anew within few requests.
+fn hasty_routing() -> Choice {
+    let mut routing = Choice::named("orthus");
+    let shares = [("step", "50%"), ("period", "20%"), ("steady", "100%"), ("misses_max", "100%"), ("change", "50%")];
+    let shares = shares.map(|(name, share)| (name.to_string(), ParameterValue::Text(share.to_string())));
+    routing.parameters.extend(shares);
+    routing.parameters.insert("window".to_string(), ParameterValue::Integer(2));
+    routing
+}
+
 /// Settings of one of [`MODES`], with one of the policies that need not know the future and one of the admission
 /// policies. Every fourth one is a log; half of the logs are append-only, except with write-through. The windows of
 /// admission policies are long, so that some lines enter, and their budgets are ten lines or so. Half of the caches
 /// trim slots, and some of these choose their own size. Of the others, half are divided into parts, and a third own
-/// their flash.
+/// their flash. Of all of them, every other one routes hits.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
@@ -108,5 +119,6 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
         let hot = Bytes(kind as u64 % 2 * (user / 2) * line.0);
         OwnedFlash { user: Bytes(user * line.0), suspects: Bytes((slots - user) * line.0), hot }
     });
-    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, controller, owned, ..settings }
+    let routing = if (kind / 3 + mode).is_multiple_of(2) { hasty_routing() } else { no_routing() };
+    FlashCacheSettings { policy, admission, routing, trim_freed, slots: slot_order, controller, owned, ..settings }
 }

@@ -37,6 +37,9 @@ struct Cache {
     /// The admission policy, which refuses lines that miss: a name, or a table with its parameters.
     #[serde(default = "no_admission")]
     admission: Choice,
+    /// Whether the backing device serves some of the reads that hit, and which: a name, or a table with its parameters.
+    #[serde(default = "esker_tier::no_routing", skip_serializing_if = "esker_tier::routes_nothing")]
+    routing: Choice,
     /// Which requests bring a line into the cache.
     #[serde(default)]
     role: CacheRole,
@@ -101,6 +104,7 @@ impl EngineSettings for Cache {
             policy: self.policy.clone(),
             slots: self.slots,
             admission: self.admission.clone(),
+            routing: self.routing.clone(),
             role: self.role,
             write: self.write,
             dirty_low: self.dirty_low,
