@@ -105,6 +105,17 @@ mod tests {
     }
 
     #[test]
+    fn routing_is_told_where_it_is_on() {
+        let routing =
+            CacheRouting { routed_ratio: 0.325, share_at_end: 0.32, admission_stops: 2, ..CacheRouting::default() };
+        let text = describe(&FlashCacheReport { routing: Some(routing), ..FlashCacheReport::default() });
+        let expected = "\n  32.5 % of the reads that hit went to the backing device, 32.0 % at the end; admission was \
+                        stopped 2 times";
+        assert!(text.ends_with(expected), "{text}");
+        assert!(!describe(&FlashCacheReport::default()).contains("backing device"));
+    }
+
+    #[test]
     fn each_window_has_its_choice_and_what_other_sizes_cost() {
         let cache = FlashCacheReport { windows: vec![window(2.0, true), window(4.0, false)], ..Default::default() };
         let text = describe(&cache);

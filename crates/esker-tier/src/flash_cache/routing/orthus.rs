@@ -22,19 +22,29 @@ pub(super) const ENTRY: RoutingEntry = RoutingEntry {
             value: Accepted::Count { default: Fallback::Value(1000), least: 1, most: 1_000_000_000 },
         },
         // Orthus-CAS has 1%, which disappears in the noise of 1,000 requests.
-        share("step", "how much of the hits a step of the tuning adds or takes away", 2, 1),
-        share("period", "reads for a miss ratio before admission stops, as a share of the slots", 100, 0),
-        share("steady", "misses are steady if their ratio changes by this at most from one period to the next", 1, 0),
-        share("misses_max", "nothing is routed while a larger share of the reads misses", 20, 0),
-        share("change", "admission goes on if the miss ratio of a window differs by more from the steady one", 20, 0),
+        share("step", "how much of the hits a step of the tuning adds or takes away", 2, [1, 100]),
+        share("period", "reads for a miss ratio before admission stops, as a share of the slots", 100, [1, 10_000]),
+        share(
+            "steady",
+            "misses are steady if their ratio changes by this at most from one period to the next",
+            1,
+            [0, 100],
+        ),
+        share("misses_max", "nothing is routed while a larger share of the reads misses", 20, [0, 100]),
+        share(
+            "change",
+            "admission goes on if the miss ratio of a window differs by more from the steady one",
+            20,
+            [0, 100],
+        ),
     ]),
     capabilities: &[],
     build: |slots, parameters| Some(Box::new(Orthus::new(slots, parameters))),
 };
 
-const fn share(name: &'static str, meaning: &'static str, percent: u64, least: u64) -> Parameter {
-    let (default, least) = (Ratio::percent(percent), Ratio::percent(least));
-    Parameter { name, meaning, value: Accepted::Share { default, least, most: Ratio::percent(10_000) } }
+const fn share(name: &'static str, meaning: &'static str, percent: u64, [least, most]: [u64; 2]) -> Parameter {
+    let (default, least, most) = (Ratio::percent(percent), Ratio::percent(least), Ratio::percent(most));
+    Parameter { name, meaning, value: Accepted::Share { default, least, most } }
 }
 
 /// How often tuning may end with nothing routed before the cache becomes a plain one again, beside the first time.
@@ -232,7 +242,6 @@ const MEASURED: [usize; 3] = [1, 0, 2];
 
 impl Tuning {
     fn new(step: Ratio) -> Self {
-        let step = step.min(Ratio::ONE);
         let most = Ratio::ONE.as_parts_per_billion().div_ceil(step.as_parts_per_billion()) as u32;
         let mut tuning = Self { step, at: 0, most, values: [None; 3], chances: CHANCES };
         tuning.set_values([None; 3]);
