@@ -181,6 +181,14 @@ impl Host {
     }
 }
 
+/// Orthus with windows so short that a run has several.
+fn hasty_routing() -> Choice {
+    let shares = [("step", "50%"), ("period", "20%"), ("steady", "100%"), ("misses_max", "100%")];
+    let shares = shares.map(|(name, share)| (name.to_string(), ParameterValue::Text(share.to_string())));
+    let window = ("window".to_string(), ParameterValue::Integer(2));
+    Choice { kind: "orthus".to_string(), parameters: shares.into_iter().chain([window]).collect() }
+}
+
 fn settings(seed: u64) -> FlashCacheSettings {
     let (role, write) = [
         (CacheRole::Unified, WriteHandling::WriteBack),
@@ -188,14 +196,8 @@ fn settings(seed: u64) -> FlashCacheSettings {
         (CacheRole::Unified, WriteHandling::WriteThrough),
         (CacheRole::Read, WriteHandling::WriteAround),
     ][seed as usize % 4];
-    // Every other cache of each kind routes hits, in windows so short that a run has several.
-    let mut routing = if seed / 4 % 2 == 0 { no_routing() } else { Choice::named("orthus") };
-    if routing != no_routing() {
-        let shares = [("step", "50%"), ("period", "20%"), ("steady", "100%"), ("misses_max", "100%")];
-        let shares = shares.map(|(name, share)| (name.to_string(), ParameterValue::Text(share.to_string())));
-        routing.parameters.extend(shares);
-        routing.parameters.insert("window".to_string(), ParameterValue::Integer(2));
-    }
+    // Every other cache of each kind routes hits.
+    let routing = if (seed / 4).is_multiple_of(2) { no_routing() } else { hasty_routing() };
     FlashCacheSettings { role, write, routing, ..FlashCacheSettings::new(FLASH, BACKING) }
 }
 
