@@ -8,7 +8,7 @@ use esker_core::registry::ParameterSource;
 use esker_core::{Nanos, Ratio, Request, Rng};
 use esker_tier::{
     DeviceIndex, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, Wishes,
-    schema_of,
+    check_device, schema_of,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,10 +67,7 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     if policy.devices < 2 {
         return error("kind", "`mixdyn` chooses between flash and a disk: it takes at least two devices".to_string());
     }
-    if usize::from(settings.flash) >= policy.devices {
-        let devices = policy.devices;
-        return error("flash", format!("there is no device {}; {devices} devices count from 0", settings.flash));
-    }
+    check_device("flash", settings.flash, policy.devices)?;
     if settings.window == 0 || settings.window > WINDOW_MAX {
         return error("window", format!("`window` is {}; it has to be 1 to {WINDOW_MAX}", settings.window));
     }

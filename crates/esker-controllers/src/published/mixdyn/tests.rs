@@ -1,5 +1,5 @@
 use esker_core::{Bytes, DeviceState, Lba};
-use esker_tier::{Completed, LogicalExtent};
+use esker_tier::{Completed, LogicalExtent, PLACEMENTS, PolicySettings};
 
 use super::*;
 
@@ -147,9 +147,21 @@ fn reads_teach_nothing_about_writes() {
     assert!((0.0..1.0).contains(&expected), "{expected} ms for a write that takes 0.1");
 }
 
+/// Beside pinned ranges, too, MixDyn hears where requests go.
+#[test]
+fn requests_are_followed_beside_pinned_ranges() {
+    let choices: Vec<PlacementEntry> = PLACEMENTS.iter().chain(crate::PUBLISHED_PLACEMENTS).copied().collect();
+    let follows = |rest: &str| {
+        let table =
+            format!(r#"{{"kind":"pinned","ranges":[{{"length":"1MiB","device":0}}],"rest":{{"kind":"{rest}"}}}}"#);
+        let settings: PolicySettings = serde_json::from_str(&table).unwrap();
+        settings.build(&choices, 2).unwrap().follows_requests()
+    };
+    assert!(follows("mixdyn") && !follows("static-split"));
+}
+
 #[test]
 fn impossible_settings_are_refused() {
-    use esker_tier::PolicySettings;
     for (table, devices, key) in [
         (r#"{"kind": "mixdyn"}"#, 1, "at least two devices"),
         (r#"{"kind": "mixdyn", "flash": 2}"#, 2, "there is no device 2"),

@@ -151,6 +151,10 @@ impl Placement for Pinned {
         self.rest.observes() || !self.strays.are_none()
     }
 
+    fn follows_requests(&self) -> bool {
+        self.rest.follows_requests()
+    }
+
     /// What is pinned gets the place where it stays at once.
     fn needs_free_extents(&self) -> bool {
         self.rest.needs_free_extents()
