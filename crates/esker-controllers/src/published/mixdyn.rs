@@ -46,6 +46,12 @@ struct MixDynSettings {
     /// longer (Red25: 25%, Red50: 50%).
     #[schemars(extend("most" = "100%"))]
     divert: Ratio,
+    /// How long the flash should last. While more of its rated life is used up than the time since the start allows,
+    /// writes meant for it go to a disk. If left out, its wear is not looked at; nor can it be on a device that counts
+    /// no erases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = "1s"))]
+    life: Option<Nanos>,
 }
 
 impl Default for MixDynSettings {
@@ -57,9 +63,15 @@ impl Default for MixDynSettings {
             training: 10_000,
             window: 100,
             divert: Ratio::ZERO,
+            life: None,
         }
     }
 }
+
+/// The least `life`.
+const LIFE_LEAST: Nanos = Nanos::from_secs(1);
+/// How often the wear of the flash is looked at.
+const LIFE_PERIOD: Nanos = Nanos::from_secs(10);
 
 fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     let settings: MixDynSettings = policy.options()?;
@@ -74,7 +86,27 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     if settings.divert > Ratio::ONE {
         return error("divert", format!("`divert` is {}; it has to be at most 100%", settings.divert));
     }
+    if settings.life.is_some_and(|life| life < LIFE_LEAST) {
+        return error("life", "`life` is less than a second; flash lasts for years".to_string());
+    }
     Ok(Box::new(MixDyn::new(settings, policy.devices)))
+}
+
+/// The life that the flash should have, and what it has used up of it.
+#[derive(Clone, Copy, Debug)]
+struct LifeBudget {
+    life: Nanos,
+    /// The time of the first look, and the share of its life that the flash had used up by then.
+    begin: Option<(Nanos, Ratio)>,
+    is_overspent: bool,
+}
+
+impl LifeBudget {
+    fn look(&mut self, now: Nanos, used: Ratio) {
+        let (since, before) = *self.begin.get_or_insert((now, used));
+        let allowed = now.saturating_sub(since).0 as f64 / self.life.0 as f64;
+        self.is_overspent = used.as_f64() - before.as_f64() > allowed;
+    }
 }
 
 /// Predicts for each write how long every device would take for it, and chooses the shortest.
@@ -86,17 +118,20 @@ struct MixDyn {
     turn: usize,
     /// Draws the writes that are diverted.
     rng: Rng,
+    life: Option<LifeBudget>,
     /// The time of the last event, which is the time of each decision.
     now: Nanos,
 }
 
 impl MixDyn {
     fn new(settings: MixDynSettings, devices: usize) -> Self {
+        let life = settings.life.map(|life| LifeBudget { life, begin: None, is_overspent: false });
         let mut policy = Self {
             settings,
             predictors: Vec::new(),
             turn: devices - 1,
             rng: Rng::derive(0, "diverted writes"),
+            life,
             now: Nanos::ZERO,
         };
         policy.devices_joined(devices);
@@ -115,11 +150,13 @@ impl MixDyn {
         devices.min_by(|one, other| expected(one).total_cmp(&expected(other)))
     }
 
+    /// Returns true if a write meant for the flash goes to a disk.
     fn is_diverted(&mut self) -> bool {
-        self.rng.chance(self.settings.divert.as_parts_per_billion(), Ratio::ONE.as_parts_per_billion())
+        let is_drawn = self.rng.chance(self.settings.divert.as_parts_per_billion(), Ratio::ONE.as_parts_per_billion());
+        is_drawn || self.life.is_some_and(|life| life.is_overspent)
     }
 
-    /// Returns the device for `write`: the fastest, or, for a part of the writes meant for the flash, the fastest disk.
+    /// Returns the device for `write`: the fastest, or, for what is diverted from the flash, the fastest disk.
     fn choose(&mut self, write: &Request, takes: impl Fn(usize) -> bool) -> Option<usize> {
         let fastest = self.fastest(write, &takes)?;
         let flash = usize::from(self.settings.flash);
@@ -154,8 +191,15 @@ impl Placement for MixDyn {
             Event::Completed(done) if done.for_host && done.kind.has_data() => {
                 self.predictors[usize::from(done.device.0)].ended(&done);
             }
+            Event::Device { device, telemetry } if device.0 == self.settings.flash => {
+                self.life.iter_mut().for_each(|life| life.look(now, telemetry.life_used));
+            }
             _ => {}
         }
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.life.map(|_| LIFE_PERIOD)
     }
 
     fn observes(&self) -> bool {

@@ -1,4 +1,4 @@
-use esker_core::{Bytes, DeviceState, Lba};
+use esker_core::{Bytes, DeviceState, Lba, Telemetry};
 use esker_tier::{Completed, LogicalExtent, PLACEMENTS, PolicySettings};
 
 use super::*;
@@ -130,6 +130,32 @@ fn a_share_of_what_is_meant_for_the_flash_is_diverted() {
     }
 }
 
+/// A write a second, each of which uses 10 billionths of the life: 3.17 years, if all go to the flash. It gets as many
+/// as its life allows.
+#[test]
+fn the_flash_lasts_as_long_as_it_should() {
+    for (life, share) in [("2y", 1.0), ("5y", 0.634), ("10y", 0.317), ("500y", 0.006_338)] {
+        let mut policy = policy(&format!(r#"{{"training": 50, "life": "{life}"}}"#));
+        let begin = train(&mut policy, 50) / 1_000_000 + 1;
+        let write = Request::write(Lba(0), PAGE);
+        let mut on_flash = 0;
+        for second in begin..begin + 20_000 {
+            if (second - begin).is_multiple_of(10) {
+                let life_used = Ratio::parts_per_billion(500_000_000 + 10 * on_flash);
+                let telemetry = Telemetry { life_used, counts_erases: true, ..Telemetry::default() };
+                let event = Event::Device { device: DeviceIndex(0), telemetry: &telemetry };
+                policy.observe(Nanos::from_secs(second), &event, &[ROOM; 2], &mut Wishes::default());
+            }
+            on_flash += u64::from(place(&mut policy, Some(&write), &[ROOM; 2]) == 0);
+        }
+        // Writes between two looks may be too many.
+        let expected = 20_000.0 * share;
+        assert!((on_flash as f64 - expected).abs() <= 0.002 * expected + 11.0, "{life}: {on_flash}, not {expected}");
+        assert_eq!(policy.telemetry_period(), Some(LIFE_PERIOD));
+    }
+    assert_eq!(policy("{}").telemetry_period(), None);
+}
+
 /// Reads do not count for the response times of writes.
 #[test]
 fn reads_teach_nothing_about_writes() {
@@ -167,6 +193,7 @@ fn impossible_settings_are_refused() {
         (r#"{"kind": "mixdyn", "flash": 2}"#, 2, "there is no device 2"),
         (r#"{"kind": "mixdyn", "window": 0}"#, 2, "`window` is 0"),
         (r#"{"kind": "mixdyn", "divert": "120%"}"#, 2, "at most 100%"),
+        (r#"{"kind": "mixdyn", "life": "10ms"}"#, 2, "less than a second"),
     ] {
         let settings: PolicySettings = serde_json::from_str(table).unwrap();
         let error = settings.build(crate::PUBLISHED_PLACEMENTS, devices).unwrap_err().to_string();
