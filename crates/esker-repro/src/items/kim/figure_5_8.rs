@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_short_run_gives_every_claim_and_figure() {
-        let outcome = outcome(&ITEM, |item, context| measure(item, context, 0.2));
+        let outcome = outcome(&ITEM, |item, context| measure(item, context, 0.08));
         assert_eq!((outcome.claims.len(), outcome.figures.len()), (3 * (3 + 3 * STORES.len()), 3));
     }
 }

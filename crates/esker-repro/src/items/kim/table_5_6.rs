@@ -80,7 +80,8 @@ fn effects(item: &Item, rows: &[[f64; 3]]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (((name, _), published), row) in REGULATED.iter().zip(rows) {
         for (at, column) in COLUMNS.iter().enumerate() {
-            claims.push(Claim::compared(
+            let compare = if UNITS[at] == ", share" { Claim::share } else { Claim::compared };
+            claims.push(compare(
                 item.name,
                 &format!("{name}: {column}{}", UNITS[at]),
                 published[at],
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_short_run_gives_every_claim() {
-        let outcome = outcome(&ITEM, |item, context| measure(item, context, 0.2));
+        let outcome = outcome(&ITEM, |item, context| measure(item, context, 0.08));
         assert_eq!(outcome.claims.len(), 9 + 6 + 3 + 2);
     }
 }
