@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use esker_core::{Hint, ReplayEnd, ReplayError, Unsupported, did_you_mean};
 use esker_flash::HostManagedCacheError;
-use esker_sim::{AssemblyError, ConfigError, RunError};
+use esker_results::RunResults;
+use esker_sim::{AssemblyError, ConfigError, Experiment, RunError, RunOptions};
 use thiserror::Error;
 
 pub use esker_results::reproduction::{
@@ -71,6 +72,28 @@ pub struct Context<'a> {
     pub progress: &'a (dyn Fn(f64) + Sync),
     /// Set to true to stop.
     pub cancel: &'a AtomicBool,
+}
+
+impl Context<'_> {
+    /// Runs `experiment` as part `part.0` of `part.1` of the item. No request may fail.
+    pub(crate) fn run(
+        &self,
+        item: &Item,
+        experiment: &Experiment,
+        part: (usize, usize),
+    ) -> Result<RunResults, ReproduceError> {
+        let error = |fault: ItemFault| ReproduceError::of(item, fault);
+        let progress = |ended: u64, requests: u64| {
+            let share = part.0 as f64 + ended as f64 / requests.max(1) as f64;
+            (self.progress)((share / part.1 as f64).min(1.0));
+        };
+        let options = RunOptions { progress: Some(&progress), cancel: Some(self.cancel), ..RunOptions::default() };
+        let results = esker_sim::run(experiment, &options).map_err(|fault| error(fault.into()))?;
+        match results.requests.errors {
+            0 => Ok(results),
+            failed => Err(error(ItemFault::RequestsFailed(failed))),
+        }
+    }
 }
 
 /// Why an item failed.

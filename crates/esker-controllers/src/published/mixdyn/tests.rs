@@ -1,17 +1,9 @@
-use esker_core::{Bytes, DeviceState, Lba, Telemetry};
+use esker_core::{Bytes, Lba, Telemetry};
 use esker_tier::{Completed, LogicalExtent, PLACEMENTS, PolicySettings};
 
+use super::super::testing::views;
 use super::*;
 
-const ROOM: DeviceView = DeviceView {
-    extents: 9,
-    free_extents: 9,
-    state: DeviceState::Online,
-    drained: false,
-    is_held: false,
-    under_way: 0,
-};
-const FULL: DeviceView = DeviceView { free_extents: 0, ..ROOM };
 const PAGE: Bytes = Bytes(4096);
 
 fn policy(table: &str) -> MixDyn {
@@ -21,7 +13,7 @@ fn policy(table: &str) -> MixDyn {
 /// Sends a request to `device` at `now`, in microseconds.
 fn send(policy: &mut MixDyn, device: u16, now: u64, request: &Request) {
     let sent = Event::Sent { device: DeviceIndex(device), request };
-    policy.observe(Nanos::from_micros(now), &sent, &[ROOM; 2], &mut Wishes::default());
+    policy.observe(Nanos::from_micros(now), &sent, &views([9, 9]), &mut Wishes::default());
 }
 
 /// Ends, at `at`, a request that was sent to `device` at `sent`.
@@ -37,7 +29,7 @@ fn end(policy: &mut MixDyn, device: u16, sent: u64, at: u64, request: &Request) 
         for_host: true,
         ok: true,
     };
-    policy.observe(done.at, &Event::Completed(done), &[ROOM; 2], &mut Wishes::default());
+    policy.observe(done.at, &Event::Completed(done), &views([9, 9]), &mut Wishes::default());
 }
 
 /// Lets each device answer `count` writes of one to four pages, the flash in 100 us a page, the disk in 500 us. Returns
@@ -69,20 +61,20 @@ fn redirect(policy: &mut MixDyn, from: u16, write: &Request, views: &[DeviceView
 fn devices_take_turns_until_all_are_known() {
     let mut policy = policy(r#"{"training": 50}"#);
     let write = Request::write(Lba(0), PAGE);
-    let turns = |policy: &mut MixDyn| [0; 4].map(|_| place(policy, Some(&write), &[ROOM; 2]));
+    let turns = |policy: &mut MixDyn| [0; 4].map(|_| place(policy, Some(&write), &views([9, 9])));
     assert_eq!(turns(&mut policy), [0, 1, 0, 1]);
     train(&mut policy, 49);
     assert_eq!(turns(&mut policy), [0, 1, 0, 1]);
-    assert_eq!(redirect(&mut policy, 1, &write, &[ROOM; 2]), None);
+    assert_eq!(redirect(&mut policy, 1, &write, &views([9, 9])), None);
     train(&mut policy, 1);
     assert_eq!(turns(&mut policy), [0; 4]);
-    assert_eq!(redirect(&mut policy, 1, &write, &[ROOM; 2]), Some(0));
+    assert_eq!(redirect(&mut policy, 1, &write, &views([9, 9])), Some(0));
     // Data from before the first request are no writes of the host.
-    assert_eq!([0; 4].map(|_| place(&mut policy, None, &[ROOM; 2])), [0, 1, 0, 1]);
+    assert_eq!([0; 4].map(|_| place(&mut policy, None, &views([9, 9]))), [0, 1, 0, 1]);
     // Without room the flash takes no new extent; a write to what it holds stays there.
-    assert_eq!(place(&mut policy, Some(&write), &[FULL, ROOM]), 1);
-    assert_eq!(redirect(&mut policy, 1, &write, &[FULL, ROOM]), None);
-    assert_eq!(redirect(&mut policy, 0, &write, &[FULL, ROOM]), None);
+    assert_eq!(place(&mut policy, Some(&write), &views([0, 9])), 1);
+    assert_eq!(redirect(&mut policy, 1, &write, &views([0, 9])), None);
+    assert_eq!(redirect(&mut policy, 0, &write, &views([0, 9])), None);
 }
 
 /// A write of 64 pages takes the flash 6.4 ms by (5.3), more than the disk's mean of 1.25 ms: it goes to the disk,
@@ -95,8 +87,8 @@ fn the_mean_of_a_disk_does_not_see_the_size_of_a_write() {
     for (disk_model, expected) in [("mean", 1), ("published", 0), ("recursive", 0), ("marginal", 0)] {
         let mut policy = policy(&format!(r#"{{"training": 200, "disk_model": "{disk_model}"}}"#));
         train(&mut policy, 200);
-        assert_eq!(place(&mut policy, Some(&large), &[ROOM; 2]), expected, "{disk_model}");
-        assert_eq!(place(&mut policy, Some(&small), &[ROOM; 2]), 0, "{disk_model}");
+        assert_eq!(place(&mut policy, Some(&large), &views([9, 9])), expected, "{disk_model}");
+        assert_eq!(place(&mut policy, Some(&small), &views([9, 9])), 0, "{disk_model}");
     }
 }
 
@@ -111,8 +103,8 @@ fn only_the_marginal_cost_sees_what_is_under_way() {
             send(&mut policy, 0, now, &Request::write(Lba(64 * index), Bytes(4 * PAGE.0)));
         }
         let write = Request::write(Lba(0), PAGE);
-        assert_eq!(redirect(&mut policy, 0, &write, &[ROOM; 2]), (expected == 1).then_some(1), "{flash_model}");
-        assert_eq!(place(&mut policy, Some(&write), &[ROOM; 2]), expected, "{flash_model}");
+        assert_eq!(redirect(&mut policy, 0, &write, &views([9, 9])), (expected == 1).then_some(1), "{flash_model}");
+        assert_eq!(place(&mut policy, Some(&write), &views([9, 9])), expected, "{flash_model}");
     }
 }
 
@@ -123,10 +115,10 @@ fn a_share_of_what_is_meant_for_the_flash_is_diverted() {
         let mut policy = policy(&format!(r#"{{"training": 50, "divert": "{divert}"}}"#));
         train(&mut policy, 50);
         let write = Request::write(Lba(0), PAGE);
-        let diverted = (0..10_000).filter(|_| place(&mut policy, Some(&write), &[ROOM; 2]) == 1).count();
+        let diverted = (0..10_000).filter(|_| place(&mut policy, Some(&write), &views([9, 9])) == 1).count();
         assert!((least..=most).contains(&diverted), "{divert}: {diverted}");
         // Where no disk has room, the flash takes it.
-        assert_eq!(place(&mut policy, Some(&write), &[ROOM, FULL]), 0);
+        assert_eq!(place(&mut policy, Some(&write), &views([9, 0])), 0);
     }
 }
 
@@ -144,9 +136,9 @@ fn the_flash_lasts_as_long_as_it_should() {
                 let life_used = Ratio::parts_per_billion(500_000_000 + 10 * on_flash);
                 let telemetry = Telemetry { life_used, counts_erases: true, ..Telemetry::default() };
                 let event = Event::Device { device: DeviceIndex(0), telemetry: &telemetry };
-                policy.observe(Nanos::from_secs(second), &event, &[ROOM; 2], &mut Wishes::default());
+                policy.observe(Nanos::from_secs(second), &event, &views([9, 9]), &mut Wishes::default());
             }
-            on_flash += u64::from(place(&mut policy, Some(&write), &[ROOM; 2]) == 0);
+            on_flash += u64::from(place(&mut policy, Some(&write), &views([9, 9])) == 0);
         }
         // Writes between two looks may be too many.
         let expected = 20_000.0 * share;
@@ -210,7 +202,7 @@ fn a_cleaning_that_is_due_does_not_keep_the_flash_from_being_used() {
     let (mut now, mut since, mut on_flash) = (0, 0, 0);
     for index in 0..6_000 {
         let write = Request::write(Lba(8 * index), PAGE);
-        let device = place(&mut policy, Some(&write), &[ROOM; 2]);
+        let device = place(&mut policy, Some(&write), &views([9, 9]));
         let takes = if device == 0 {
             since += 1;
             on_flash += u64::from(index >= 2_000);

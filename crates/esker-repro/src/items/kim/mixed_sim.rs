@@ -1,7 +1,7 @@
 //! Runs of MixedSim (Kim 2009, chapter 5): flash and a disk as one store, by `examples/mixed-sim.toml`.
 
 use esker_results::RunResults;
-use esker_sim::{Experiment, RunOptions};
+use esker_sim::Experiment;
 
 use crate::{Context, Item, ItemFault, ReproduceError};
 
@@ -100,16 +100,7 @@ impl<'a> MixedRuns<'a> {
         let text = text(load, policy, blocks, self.part);
         let mut experiment = Experiment::from_str(&text, self.item.name).map_err(|fault| error(fault.into()))?;
         experiment.run.seed = self.context.seed + seed;
-        let (done, all, report) = (self.done as f64, self.all as f64, self.context.progress);
-        let progress = |ended: u64, requests: u64| {
-            report(((done + ended as f64 / requests.max(1) as f64) / all).min(1.0));
-        };
-        let options =
-            RunOptions { progress: Some(&progress), cancel: Some(self.context.cancel), ..RunOptions::default() };
-        let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
-        if results.requests.errors > 0 {
-            return Err(error(ItemFault::RequestsFailed(results.requests.errors)));
-        }
+        let results = self.context.run(self.item, &experiment, (self.done, self.all))?;
         self.done += 1;
         Ok(measured(&results, blocks))
     }

@@ -6,7 +6,7 @@
 //! of that.
 
 use esker_results::RunResults;
-use esker_sim::{Experiment, RunOptions};
+use esker_sim::Experiment;
 
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemFault, ReproduceError};
 
@@ -207,17 +207,7 @@ impl<'a> Runs<'a> {
         let text = pair.text(some(MEASURED), some(WARM_UP), self.part < 1.0);
         let mut experiment = Experiment::from_str(&text, self.item.name).map_err(|fault| error(fault.into()))?;
         experiment.run.seed = self.context.seed;
-        let (done, all) = (self.done as f64, self.all as f64);
-        let report = self.context.progress;
-        let progress = |ended: u64, requests: u64| {
-            report(((done + ended as f64 / requests.max(1) as f64) / all).min(1.0));
-        };
-        let options =
-            RunOptions { progress: Some(&progress), cancel: Some(self.context.cancel), ..RunOptions::default() };
-        let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
-        if results.requests.errors > 0 {
-            return Err(error(ItemFault::RequestsFailed(results.requests.errors)));
-        }
+        let results = self.context.run(self.item, &experiment, (self.done, self.all))?;
         self.done += 1;
         Ok(Measured::of(&results, pair.placed))
     }
