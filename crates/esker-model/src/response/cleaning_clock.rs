@@ -97,7 +97,9 @@ impl CleaningClock {
     pub fn marginal(&self, now: Nanos, request: &Request) -> f64 {
         let [_, wait, expected, _] = self.parts(now, request.kind, request.length);
         let sectors = written_sectors(request.kind, request.length) as f64;
-        let cleaning = if self.mean_gap > 0.0 { self.cost_ms * sectors / self.mean_gap } else { 0.0 };
+        // Where no cleaning has come for longer than that, they have become rarer.
+        let gap = self.mean_gap.max(self.since as f64);
+        let cleaning = if self.cost_ms > 0.0 { self.cost_ms * sectors / gap } else { 0.0 };
         wait + expected + cleaning
     }
 
@@ -131,6 +133,7 @@ impl CleaningClock {
         if is_slower {
             // What was taken for cleanings was not, and it says nothing of the weights.
             (self.gaps, self.responses) = (CleaningGaps::new(), responses());
+            (self.cost_ms, self.mean_gap) = (0.0, 0.0);
         }
         if !is_slow || is_slower {
             self.service.learn(&service_terms(kind, length), service_ms);
@@ -302,6 +305,27 @@ mod tests {
         send(&mut drive, &mut clock, &mut rng, 8_000, 1);
         let said = send(&mut drive, &mut clock, &mut rng, 400, 1);
         assert!(mean_error(&said) < 0.05, "{} ms of 1 to 4", mean_error(&said));
+        let marginal = clock.marginal(Nanos(drive.free_at + 1), &Request::write(Lba(0), Bytes(PAGE)));
+        assert!((marginal - 1.0).abs() < 0.05, "{marginal} ms of 1");
+    }
+
+    /// A page takes 0.1 ms, and cleanings of 5 ms come every 50 to 53 pages. When the drive does not clean any more, a
+    /// page costs less and less.
+    #[test]
+    fn each_write_pays_its_share_of_a_cleaning() {
+        let (mut drive, mut clock, mut rng) = (drive(50), CleaningClock::new(), Rng::new(5));
+        send(&mut drive, &mut clock, &mut rng, 8_000, 1);
+        let marginal = |clock: &CleaningClock, drive: &MadeUpDrive, pages: u64| {
+            clock.marginal(Nanos(drive.free_at + 1), &Request::write(Lba(0), Bytes(pages * PAGE)))
+        };
+        for pages in [1, 4] {
+            let (found, expected) = (marginal(&clock, &drive, pages), pages as f64 * (0.1 + 5.0 / 51.5));
+            assert!((found / expected - 1.0).abs() < 0.05, "{found} ms, not {expected}");
+        }
+        drive.pages_between = u64::MAX;
+        send(&mut drive, &mut clock, &mut rng, 8_000, 1);
+        let later = marginal(&clock, &drive, 1);
+        assert!((later - 0.1).abs() < 0.002, "{later} ms");
     }
 
     #[test]

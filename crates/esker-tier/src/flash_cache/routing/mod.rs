@@ -39,7 +39,7 @@ pub fn routes_nothing(routing: &Choice) -> bool {
 /// A policy in the registry.
 pub type RoutingEntry = Entry<BuildRouting>;
 
-/// Makes a policy for a cache of so many slots; `None` if nothing is ever routed.
+/// Makes a policy for a cache with this number of slots; `None` if nothing is ever routed.
 pub type BuildRouting = fn(slots: u32, Parameters<'_>) -> Option<Box<dyn HitRouting>>;
 
 /// Decides which reads of clean lines the backing device serves although the flash could. A policy knows only what it

@@ -77,7 +77,7 @@ impl Model<'_> {
         }
     }
 
-    /// Returns the response time at a share of so many steps; one that does not exist takes for ever.
+    /// Returns the mean response time if this number of steps is routed: infinite for a number below none or above all.
     fn measure(&mut self, steps: i64, misses: f64) -> Result<u64, Stop> {
         if steps < 0 || steps as u64 * STEP > 100 {
             return Ok(u64::MAX);
