@@ -133,7 +133,6 @@ impl CleaningClock {
         if is_slower {
             // What was taken for cleanings was not, and it says nothing of the weights.
             (self.gaps, self.responses) = (CleaningGaps::new(), responses());
-            (self.cost_ms, self.mean_gap) = (0.0, 0.0);
         }
         if !is_slow || is_slower {
             self.service.learn(&service_terms(kind, length), service_ms);
