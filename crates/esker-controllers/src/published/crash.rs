@@ -47,6 +47,7 @@ fn tables() -> Vec<PolicySettings> {
         r#"{"kind":"wardrop-published","period":"1ns"}"#,
         r#"{"kind":"colloid","quantum":"1ns","delta":"0%"}"#,
         r#"{"kind":"mixdyn","training":2,"flash_model":"marginal","disk_model":"marginal","divert":"50%"}"#,
+        r#"{"kind":"mixdyn","training":2,"flash_model":"marginal","divert":"90%","merges":true}"#,
     ];
     plain.chain(eager.map(String::from)).map(|table| serde_json::from_str(&table).unwrap()).collect()
 }

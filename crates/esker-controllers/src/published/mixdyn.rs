@@ -5,7 +5,7 @@ mod predictors;
 mod tests;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Nanos, Ratio, Request, Rng};
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, Rng};
 use esker_tier::{
     DeviceIndex, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, Wishes,
     check_device, schema_of,
@@ -42,6 +42,9 @@ struct MixDynSettings {
     /// Requests in the window of the linear models, which is not in the paper.
     #[schemars(range(min = 1, max = 100_000))]
     window: u32,
+    /// Whether a write to a part of an extent may go to another device with the rest, which is read first. Otherwise
+    /// only a write that replaces all that an extent holds may.
+    merges: bool,
     /// Share of the writes meant for the flash that go to a disk instead, chosen at random, so that the flash lasts
     /// longer (Red25: 25%, Red50: 50%).
     #[schemars(extend("most" = "100%"))]
@@ -62,6 +65,7 @@ impl Default for MixDynSettings {
             disk_model: PredictorKind::Mean,
             training: 10_000,
             window: 100,
+            merges: false,
             divert: Ratio::ZERO,
             life: None,
         }
@@ -109,6 +113,17 @@ impl LifeBudget {
     }
 }
 
+/// What a write leaves of the extent that it goes to.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    /// The device that holds it.
+    from: usize,
+    /// How long it should take to read it there.
+    read_ms: f64,
+    /// The write to another device, with the rest.
+    merged: Request,
+}
+
 /// Predicts for each write how long every device would take for it, and chooses the shortest.
 #[derive(Debug)]
 struct MixDyn {
@@ -143,11 +158,26 @@ impl MixDyn {
         self.predictors.iter().any(|of| of.learnt() < u64::from(self.settings.training))
     }
 
-    /// Returns the device expected to answer `write` first, of those for which `takes` is true.
-    fn fastest(&self, write: &Request, takes: impl Fn(usize) -> bool) -> Option<usize> {
-        let expected = |&device: &usize| self.predictors[device].predict(self.now, write);
+    /// Returns the device expected to answer `write` first, of those for which `takes` is true. A device other than
+    /// that of `rest` has to wait until this has been read.
+    fn fastest(&self, write: &Request, rest: Option<&Rest>, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let expected = |&device: &usize| match rest.filter(|rest| rest.from != device) {
+            Some(rest) => rest.read_ms + self.predictors[device].predict(self.now, &rest.merged),
+            None => self.predictors[device].predict(self.now, write),
+        };
         let devices = (0..self.predictors.len()).filter(|&device| takes(device));
         devices.min_by(|one, other| expected(one).total_cmp(&expected(other)))
+    }
+
+    /// Returns what has to be read for `write` to go to another device; `None` if it replaces everything.
+    fn rest(&self, write: &Rewrite<'_>) -> Option<Rest> {
+        if write.rest == Bytes::ZERO {
+            return None;
+        }
+        let from = usize::from(write.from.0);
+        let read = Request { kind: RequestKind::Read, length: write.rest, ..*write.write };
+        let merged = Request { length: write.write.length + write.rest, ..*write.write };
+        Some(Rest { from, read_ms: self.predictors[from].predict(self.now, &read), merged })
     }
 
     /// Returns true if a write meant for the flash goes to a disk.
@@ -157,13 +187,13 @@ impl MixDyn {
     }
 
     /// Returns the device for `write`: the fastest, or, for what is diverted from the flash, the fastest disk.
-    fn choose(&mut self, write: &Request, takes: impl Fn(usize) -> bool) -> Option<usize> {
-        let fastest = self.fastest(write, &takes)?;
+    fn choose(&mut self, write: &Request, rest: Option<&Rest>, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let fastest = self.fastest(write, rest, &takes)?;
         let flash = usize::from(self.settings.flash);
         if fastest != flash || !self.is_diverted() {
             return Some(fastest);
         }
-        Some(self.fastest(write, |device| device != flash && takes(device)).unwrap_or(flash))
+        Some(self.fastest(write, rest, |device| device != flash && takes(device)).unwrap_or(flash))
     }
 }
 
@@ -171,7 +201,7 @@ impl Placement for MixDyn {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
         let has_room = |device: usize| devices[device].has_room();
         let chosen = match new.write.filter(|_| !self.is_training()) {
-            Some(write) => self.choose(write, has_room),
+            Some(write) => self.choose(write, None, has_room),
             None => {
                 let count = devices.len();
                 let next = (1..=count).map(|step| (self.turn + step) % count).find(|&device| has_room(device));
@@ -220,12 +250,17 @@ impl Placement for MixDyn {
             return None;
         }
         let from = usize::from(write.from.0);
-        let chosen = self.choose(write.write, |device| device == from || devices[device].has_room())?;
+        let rest = self.rest(write);
+        let chosen = self.choose(write.write, rest.as_ref(), |device| device == from || devices[device].has_room())?;
         (chosen != from).then_some(DeviceIndex(chosen as u16))
     }
 
     fn redirects(&self) -> bool {
         true
+    }
+
+    fn merges(&self) -> bool {
+        self.settings.merges
     }
 
     fn devices_joined(&mut self, devices: usize) {

@@ -17,6 +17,10 @@ pub struct PlacementReport {
     pub copied_bytes: u64,
     /// Writes of the host that went to another device than the extent that they replaced.
     pub redirected_writes: u64,
+    /// Those of them that replaced only a part of the extent's data, so that the rest was read and went with them.
+    pub merged_writes: u64,
+    /// Bytes that these wrote in addition to the host's.
+    pub merged_bytes: u64,
     /// Copies that were begun and then given up: the host wrote to the extent again and again, or a device failed.
     pub abandoned_moves: u64,
     /// Extents that the host trimmed, whose places were freed.
@@ -38,6 +42,8 @@ impl Counters for PlacementReport {
             moved_bytes: of(self.moved_bytes, other.moved_bytes),
             copied_bytes: of(self.copied_bytes, other.copied_bytes),
             redirected_writes: of(self.redirected_writes, other.redirected_writes),
+            merged_writes: of(self.merged_writes, other.merged_writes),
+            merged_bytes: of(self.merged_bytes, other.merged_bytes),
             abandoned_moves: of(self.abandoned_moves, other.abandoned_moves),
             freed_extents: of(self.freed_extents, other.freed_extents),
             displaced_extents: of(self.displaced_extents, other.displaced_extents),

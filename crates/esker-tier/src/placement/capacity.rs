@@ -3,7 +3,7 @@
 
 use esker_core::{Bytes, Ratio};
 
-use super::{PlacementEngine, SettingsError};
+use super::{DeviceView, PlacementEngine, SettingsError};
 use crate::engine::Engine;
 use crate::extent::DeviceIndex;
 
@@ -100,6 +100,15 @@ impl PlacementEngine {
     /// Returns how many extents of all devices new extents may take.
     fn places_for_new(&self) -> u64 {
         self.map.sizes().map(|size| u64::from(size - self.kept_of(size))).sum()
+    }
+
+    pub(super) fn update_views(&mut self) {
+        self.views.clear();
+        for ((device, &state), extents) in self.health.devices().iter().enumerate().zip(self.map.sizes()) {
+            let drained = self.is_drained(DeviceIndex(device as u16));
+            let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
+            self.views.push(DeviceView { extents, free_extents, state, drained, is_held: false, under_way });
+        }
     }
 
     /// Updates the views for placing a new extent: extents that are kept free count as taken, if any device has room

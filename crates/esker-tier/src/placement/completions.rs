@@ -37,6 +37,15 @@ impl PlacementEngine {
                 }
                 self.copy_ended(now, slot, kind, result, effects);
             }
+            Io::MergeRead { merge, sent, length } => {
+                let (first, from) = self.merges.get_mut(merge).from();
+                let (device, kind) = (from.device, RequestKind::Read);
+                let result = self.health.judge(device, kind, result);
+                let ok = result.is_ok();
+                let done = Completed { device, first, extents: 1, kind, length, sent, at, for_host: false, ok };
+                self.notify_policy(now, Event::Completed(done));
+                self.merge_read(now, merge, result, effects);
+            }
             // Whether the device has discarded the data is its own affair.
             Io::Trim { place } => {
                 let _ = self.health.judge(place.device, RequestKind::Trim, result);

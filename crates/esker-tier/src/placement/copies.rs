@@ -10,6 +10,9 @@ use crate::extent::{ExtentPlace, LogicalExtent};
 /// Most copies under way at a time; each needs a buffer of one extent.
 pub(super) const COPIES_MAX: usize = 24;
 
+/// Most merges under way at a time (see `merges.rs`); each needs a buffer of one extent, too.
+pub(super) const MERGES_MAX: usize = 24;
+
 /// How often a copy is tried if the host keeps writing to the extent.
 const TRIES_MAX: u8 = 4;
 

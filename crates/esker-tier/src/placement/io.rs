@@ -1,5 +1,7 @@
 //! Requests to devices under way.
 
+use std::ops::Range;
+
 use esker_core::{Bytes, Nanos, Request, RequestKind, Tag};
 
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
@@ -13,8 +15,24 @@ pub(super) enum Io {
     Flush { device: DeviceIndex },
     /// A read or write of the copy in this slot.
     Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos, length: Bytes },
+    /// The read of what a merged write leaves of its extent.
+    MergeRead { merge: Tag, sent: Nanos, length: Bytes },
     /// A trim that tells the device that the data of a place are gone.
     Trim { place: ExtentPlace },
+}
+
+/// A range of bytes of a host's request, which is split at extents.
+pub(super) struct HostRange<'a> {
+    pub(super) now: Nanos,
+    pub(super) tag: Tag,
+    pub(super) request: &'a Request,
+    pub(super) range: Range<u64>,
+    /// Number of devices that have refused these data.
+    pub(super) refusals: u8,
+    /// Whether it is a write that [`widened`](super::PlacementEngine::widened) has announced.
+    pub(super) widened: bool,
+    /// Whether writes may wait for the rest of their extent to be read.
+    pub(super) merges: bool,
 }
 
 /// A part of a host's request: consecutive extents that lie next to each other on one device.
@@ -30,10 +48,12 @@ pub(super) struct HostPart {
     pub(super) first_write: bool,
     /// Whether it is a redirected write: `place` becomes the place of the extent when it has ended.
     pub(super) redirect: bool,
+    /// Whether the data are in the buffer of a merge, and which.
+    pub(super) merge: Option<Tag>,
     /// The request sent to the device.
     pub(super) request: Request,
-    /// Bytes of zeroes before and after the host's data, less than a block each.
-    pub(super) padding: (u16, u16),
+    /// Bytes before and after the host's data: zeroes, less than a block each, or the rest of the extent.
+    pub(super) padding: (u32, u32),
     /// Number of devices that have refused these data.
     pub(super) refusals: u8,
     /// Whether it is a write that [`widened`](super::PlacementEngine::widened) has announced. Only another place may

@@ -14,6 +14,7 @@ mod io;
 mod leaving_places;
 mod lost_data;
 mod map;
+mod merges;
 mod moves;
 mod policy;
 mod records;
@@ -45,6 +46,7 @@ use drains::Drains;
 use io::{HostPart, Io};
 use leaving_places::LeavingPlaces;
 use map::{ExtentMap, RecordedPlace};
+use merges::Merge;
 use refused_writes::RefusedPart;
 
 pub use background::WrittenInDay;
@@ -88,8 +90,9 @@ pub struct PlacementEngine {
     leaving: LeavingPlaces,
     /// Number of writes under way that write some block for the first time.
     first_writes: u32,
-    /// Number of redirected writes under way.
+    /// Number of redirected writes under way, merged ones included.
     redirects: u32,
+    merges: TagSlab<Merge>,
     /// If the next input is a write that [`Self::widened`] has announced: its extent, and the device to which it is
     /// redirected.
     promised: Option<(LogicalExtent, DeviceIndex)>,
@@ -160,6 +163,7 @@ impl PlacementEngine {
             leaving: LeavingPlaces::default(),
             first_writes: 0,
             redirects: 0,
+            merges: TagSlab::default(),
             promised: None,
             drains: Drains::default(),
             background: Background::new(),
@@ -374,10 +378,11 @@ impl Engine for PlacementEngine {
 
     fn check(&self) {
         let parts = self.ios.iter().filter_map(|io| match io {
-            Io::Part(part) if part.redirect => Some(part.place),
+            Io::Part(part) if part.redirect && part.merge.is_none() => Some(part.place),
             _ => None,
         });
-        self.map.check(self.copies.targets().chain(self.leaving.places()).chain(parts));
+        let merges = self.merges.iter().map(Merge::to);
+        self.map.check(self.copies.targets().chain(self.leaving.places()).chain(parts).chain(merges));
         self.durability.check();
     }
 }

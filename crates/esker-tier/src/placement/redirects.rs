@@ -1,40 +1,69 @@
 //! Redirected writes: a write that replaces all data of an extent may go to another device than the one that holds the
-//! extent.
+//! extent; so may one that replaces a part, with the rest (see `merges.rs`).
+
+use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request};
 
 use super::blocks::BLOCK;
+use super::copies::MERGES_MAX;
+use super::io::HostRange;
 use super::leaving_places::WaitsFor;
 use super::map::ExtentWork;
 use super::{HostPart, PlacementEngine, Rewrite};
 use crate::engine::{Effect, WrittenBlocks};
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
+/// Where a part of the host's write goes instead of the place of its extent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Redirected {
+    /// It replaces all data of the extent.
+    Whole(ExtentPlace),
+    /// These blocks, counted from the start of the address space, have to be read first, and go with it.
+    Merged(ExtentPlace, Range<usize>),
+}
+
 impl PlacementEngine {
-    /// Returns the place on another device for the part of the host's write `request` that touches `extent`, which is
-    /// now at `from`. `None` if the part goes to `from`.
+    /// Returns the place on another device for the part of the host's write that touches `extent`, which is now at
+    /// `from`. `None` if the part goes to `from`.
     pub(super) fn redirected_place(
         &mut self,
         extent: LogicalExtent,
         from: ExtentPlace,
-        request: &Request,
-    ) -> Option<ExtentPlace> {
+        host: &HostRange<'_>,
+    ) -> Option<Redirected> {
         let promised = self.promised.take().filter(|(promised, _)| *promised == extent);
-        let to = promised.map_or_else(|| self.redirects_to(extent, from, request), |(_, to)| Some(to))?;
+        let (to, rest) = match promised {
+            Some((_, to)) => (to, 0..0),
+            None => self.redirects_to(extent, from, host.request, host.merges)?,
+        };
+        // A device that takes no writes must not cost the host its own.
+        if !rest.is_empty() && self.takes_writes(from) {
+            let own = Self::request_blocks(host.request);
+            let blocks = self.map.blocks_of(extent);
+            let span = own.start.clamp(blocks.start, rest.start)..own.end.clamp(rest.end, blocks.end);
+            let own = host.range.end.min(blocks.end as u64 * BLOCK) - host.range.start.max(blocks.start as u64 * BLOCK);
+            // What is written beyond the host's data is written to move the extent.
+            if !self.may_write_copy(host.now, Bytes(span.len() as u64 * BLOCK - own), false) {
+                return None;
+            }
+        }
         let place = self.map.take_near(extent, to)?;
         self.map.set_work(extent, ExtentWork::Redirect);
         self.redirects += 1;
-        Some(place)
+        Some(if rest.is_empty() { Redirected::Whole(place) } else { Redirected::Merged(place, rest) })
     }
 
-    /// Returns the device to which that part is redirected, if any. Extents leave devices that fail, take no writes, or
-    /// are being drained; otherwise the policy decides.
+    /// Returns the device to which that part is redirected, if any, and the blocks that have to be read and written
+    /// with it, which are none if it replaces all data of the extent or not `merges`. Extents leave devices that fail,
+    /// take no writes, or are being drained; otherwise the policy decides.
     pub(super) fn redirects_to(
         &mut self,
         extent: LogicalExtent,
         from: ExtentPlace,
         request: &Request,
-    ) -> Option<DeviceIndex> {
+        merges: bool,
+    ) -> Option<(DeviceIndex, Range<usize>)> {
         let leaves = !self.takes_writes(from) || self.is_drained(from.device);
         if !leaves && !self.policy.redirects() {
             return None;
@@ -42,11 +71,9 @@ impl PlacementEngine {
         if self.health.journal_failed() || self.map.work(extent) != ExtentWork::None || self.map.writes(extent) > 0 {
             return None;
         }
-        let blocks = self.map.blocks_of(extent);
-        let start = (request.start.byte_offset().div_ceil(BLOCK) as usize).clamp(blocks.start, blocks.end);
-        let end = ((request.end_byte() / BLOCK) as usize).clamp(start, blocks.end);
-        let outside = [blocks.start..start, end..blocks.end];
-        if start == end || outside.into_iter().any(|blocks| self.map.blocks.next_written(blocks).is_some()) {
+        let rest = self.rest_beside(extent, request)?;
+        let is_possible = rest.is_empty() || (merges && self.may_merge(from, leaves));
+        if !is_possible {
             return None;
         }
         // The other parts of the request may need the free places.
@@ -58,11 +85,39 @@ impl PlacementEngine {
         let to = if leaves {
             self.choose(extent, Some(request))
         } else {
-            let rewrite = Rewrite { extent, from: from.device, write: request };
+            let length = Bytes(rest.len() as u64 * BLOCK);
+            let rewrite = Rewrite { extent, from: from.device, write: request, rest: length };
             self.policy.redirect(&rewrite, &self.views).map(|device| device.0 as usize)
         }?;
         assert!(to < self.views.len(), "the policy named a device that is not there");
-        (to != from.device.0 as usize && self.views[to].has_room()).then_some(DeviceIndex(to as u16))
+        let goes = to != from.device.0 as usize && self.views[to].has_room();
+        goes.then_some((DeviceIndex(to as u16), rest))
+    }
+
+    /// Returns the blocks of `extent` from the first that has data which `request`, a write, does not replace, to the
+    /// last; none if it replaces all. `None` if it does not even replace a block.
+    fn rest_beside(&self, extent: LogicalExtent, request: &Request) -> Option<Range<usize>> {
+        let blocks = self.map.blocks_of(extent);
+        let start = (request.start.byte_offset().div_ceil(BLOCK) as usize).clamp(blocks.start, blocks.end);
+        let end = ((request.end_byte() / BLOCK) as usize).clamp(start, blocks.end);
+        let written = |blocks| self.map.blocks.span(blocks);
+        let after = written(end..blocks.end);
+        #[cfg(test)]
+        let after = after.filter(|_| !self.has_fault(super::tests::Fault::OverlooksRestBehind));
+        match (written(blocks.start..start), after) {
+            (Some(before), Some(after)) => Some(before.start..after.end),
+            (Some(rest), None) | (None, Some(rest)) => Some(rest),
+            (None, None) => (start < end).then_some(0..0),
+        }
+    }
+
+    /// Returns true if a write to a part of an extent may wait until the rest has been read at `from`, which the extent
+    /// `leaves` anyway or not. While a device is drained it still takes writes to parts of extents, which are copied
+    /// later.
+    fn may_merge(&self, from: ExtentPlace, leaves: bool) -> bool {
+        let wanted = if leaves { !self.takes_writes(from) } else { self.policy.merges() };
+        let reads = !self.health.has_failed(from.device) && !self.health.is_absent(from.device);
+        wanted && reads && self.merges.len() < MERGES_MAX
     }
 
     /// Widens `request`, a write of the host within one extent, to a write of all data of the extent, if that write
@@ -80,7 +135,7 @@ impl PlacementEngine {
         let (start, end) = (held.start.min(blocks.start) as u64 * BLOCK, held.end.max(blocks.end) as u64 * BLOCK);
         let widened = Request { start: Lba::containing(start), length: Bytes(end - start), ..*request };
         self.promised = None;
-        let to = self.redirects_to(extent, from, &widened)?;
+        let (to, _) = self.redirects_to(extent, from, &widened, false)?;
         // What is written beyond the request is written to move the extent.
         if !self.may_write_copy(now, widened.length - request.length, false) {
             return None;
@@ -99,6 +154,9 @@ impl PlacementEngine {
         let (extent, to) = (part.first, part.place);
         self.redirects -= 1;
         self.map.set_work(extent, ExtentWork::None);
+        if let Some(merge) = part.merge {
+            self.merges.remove(merge);
+        }
         let blocks = self.part_blocks(part, extent);
         if result.is_err() {
             self.map.blocks.unclaim(blocks);
@@ -106,15 +164,24 @@ impl PlacementEngine {
             return self.free_if_empty(extent, effects);
         }
         self.moved.redirected_writes += 1;
+        if part.merge.is_some() {
+            self.moved.merged_writes += 1;
+            self.moved.merged_bytes += u64::from(part.padding.0) + u64::from(part.padding.1);
+        }
         let flushing = self.relocate(extent, to);
         self.map.blocks.write(blocks.clone(), false);
         if part.request.kind.is_fua() {
             let runs = self.map.blocks.unrecorded(blocks);
             self.record(extent, &runs, effects);
         } else {
-            let blocks = self.map.block_range(&blocks);
             self.durability.written(to.device);
-            self.durability.record_after_flush(WrittenBlocks { extent, place: to, blocks });
+            // What the host writes between these runs meanwhile, the flush does not cover.
+            let mut from = blocks.start;
+            while let Some(run) = self.map.blocks.next_written(from..blocks.end) {
+                let blocks = self.map.block_range(&run);
+                self.durability.record_after_flush(WrittenBlocks { extent, place: to, blocks });
+                from = run.end;
+            }
             self.flush_redirected(flushing, to.device, effects);
             self.flush_first_writes(to.device, effects);
             #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind};
 
+use super::io::HostRange;
 use super::map::ExtentWork;
-use super::requests::HostRange;
 use super::{HostPart, PlacementEngine};
 use crate::engine::Effect;
 
@@ -60,20 +60,20 @@ impl PlacementEngine {
         #[cfg(test)]
         let widened = widened && !self.has_fault(super::tests::Fault::ResendsWidened);
         let stays = if widened {
-            let to = self.map.place(first).and_then(|place| self.redirects_to(first, place, &whole));
-            self.promised = to.map(|to| (first, to));
+            let to = self.map.place(first).and_then(|place| self.redirects_to(first, place, &whole, false));
+            self.promised = to.as_ref().map(|(to, _)| (first, *to));
             to.is_none()
         } else {
             part.places().any(|(extent, _)| {
                 let place = self.map.place(extent).filter(|place| !self.takes_writes(*place));
-                place.is_some_and(|place| self.redirects_to(extent, place, &whole).is_none())
+                place.is_some_and(|place| self.redirects_to(extent, place, &whole, true).is_none())
             })
         };
         if stays {
             return self.child_ended(host, offset, Err(*error), effects);
         }
         let refusals = part.refusals + 1;
-        let range = HostRange { now, tag: host, request: &whole, range: start..end, refusals, widened };
+        let range = HostRange { now, tag: host, request: &whole, range: start..end, refusals, widened, merges: true };
         self.split_range(range, effects);
         self.promised = None;
         self.child_ended(host, offset, Ok(()), effects);

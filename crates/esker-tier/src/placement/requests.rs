@@ -5,8 +5,10 @@ use std::ops::Range;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
 
 use super::blocks::BLOCK;
+use super::io::HostRange;
 use super::map::ExtentWork;
-use super::{DeviceView, Event, HostPart, Io, NewExtent, PlacementEngine};
+use super::redirects::Redirected;
+use super::{Event, HostPart, Io, NewExtent, PlacementEngine};
 use crate::engine::{BufferId, BufferPlace, BufferStep, DataRef, Effect, Engine, IoId};
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
@@ -17,18 +19,6 @@ enum WaitReason {
     Space,
     /// Its blocks are being written for the first time, or a redirected write of its extent is under way.
     Writes,
-}
-
-/// A range of bytes of a host's request, which is split at extents.
-pub(super) struct HostRange<'a> {
-    pub(super) now: Nanos,
-    pub(super) tag: Tag,
-    pub(super) request: &'a Request,
-    pub(super) range: Range<u64>,
-    /// Number of devices that have refused these data.
-    pub(super) refusals: u8,
-    /// Whether it is a write that [`PlacementEngine::widened`] has announced.
-    pub(super) widened: bool,
 }
 
 /// Extents that lie next to each other on one device.
@@ -197,7 +187,10 @@ impl PlacementEngine {
         let only_written = matches!(request.kind, RequestKind::Read | RequestKind::WriteZeroes { .. });
         if !only_written || self.map.blocks.all_written(blocks.clone()) {
             let widened = self.promised.is_some();
-            return self.split_range(HostRange { now, tag, request, range: start..end, refusals: 0, widened }, effects);
+            return self.split_range(
+                HostRange { now, tag, request, range: start..end, refusals: 0, widened, merges: true },
+                effects,
+            );
         }
         // All other blocks are zeroes already, and are on no device.
         let mut done = start;
@@ -206,7 +199,10 @@ impl PlacementEngine {
             let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
             self.read_zeroes(tag, request, done..range.start, effects);
             done = range.end;
-            self.split_range(HostRange { now, tag, request, range, refusals: 0, widened: false }, effects);
+            self.split_range(
+                HostRange { now, tag, request, range, refusals: 0, widened: false, merges: true },
+                effects,
+            );
             at = run.end;
         }
         self.read_zeroes(tag, request, done..end, effects);
@@ -235,8 +231,12 @@ impl PlacementEngine {
             let extent = LogicalExtent(number as u32);
             let own = |place| ExtentRun { first: extent, place, count: 1, redirect: false };
             let next = match self.map.place(extent) {
-                Some(place) if is_write => match self.redirected_place(extent, place, request) {
-                    Some(place) => Some(ExtentRun { redirect: true, ..own(place) }),
+                Some(place) if is_write => match self.redirected_place(extent, place, &host) {
+                    Some(Redirected::Whole(place)) => Some(ExtentRun { redirect: true, ..own(place) }),
+                    Some(Redirected::Merged(to, rest)) => {
+                        self.begin_merge(&host, extent, (place, to), rest, effects);
+                        None
+                    }
                     // At the old place it could undo other writes.
                     None if host.widened => {
                         self.hosts.note(tag, 0, DeviceError::NoSpace);
@@ -272,7 +272,7 @@ impl PlacementEngine {
     }
 
     fn send_part(&mut self, host: &HostRange<'_>, run: ExtentRun, effects: &mut Vec<Effect>) {
-        let HostRange { now, tag, request, ref range, refusals, widened } = *host;
+        let HostRange { now, tag, request, ref range, refusals, widened, .. } = *host;
         let ExtentRun { first, place, count, redirect } = run;
         let begin = u64::from(first.0) * self.extent;
         let from = range.start.max(begin);
@@ -303,8 +303,9 @@ impl PlacementEngine {
             count,
             first_write,
             redirect,
+            merge: None,
             request: child,
-            padding: (head as u16, tail as u16),
+            padding: (head as u32, tail as u32),
             refusals,
             widened,
             sent: now,
@@ -316,19 +317,25 @@ impl PlacementEngine {
             let host = DataRef::new(BufferId::Host(tag), Bytes(offset));
             DataRef { head: Bytes(head), tail: Bytes(tail), ..host }
         });
-        let io = IoId(self.ios.insert(Io::Part(part)));
         self.hosts.wait(tag);
-        self.under_way[usize::from(place.device.0)] += 1;
+        self.send_host_part(part, data, effects);
+    }
+
+    /// Sends `part` to its device. Its host's request waits for it already.
+    pub(super) fn send_host_part(&mut self, part: HostPart, data: Option<DataRef>, effects: &mut Vec<Effect>) {
+        let HostPart { host, place: ExtentPlace { device, .. }, request, sent, .. } = part;
+        let io = IoId(self.ios.insert(Io::Part(part)));
+        self.under_way[usize::from(device.0)] += 1;
         if self.policy.follows_requests() {
-            self.notify_policy(now, Event::Sent { device: place.device, request: &child });
+            self.notify_policy(sent, Event::Sent { device, request: &request });
         }
-        effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
+        effects.push(Effect::Io { io, host: Some(host), device, request, data });
     }
 
     /// Returns the number of zero bytes that a write of the bytes from `from` to `to` needs before and after its data,
     /// to fill blocks that were never written.
     #[inline]
-    fn padding(&self, from: u64, to: u64) -> (u64, u64) {
+    pub(super) fn padding(&self, from: u64, to: u64) -> (u64, u64) {
         let (head, tail) = (from % BLOCK, to.next_multiple_of(BLOCK) - to);
         if head == 0 && tail == 0 {
             return (0, 0);
@@ -383,14 +390,5 @@ impl PlacementEngine {
             self.moved.displaced_extents += 1;
         }
         chosen
-    }
-
-    pub(super) fn update_views(&mut self) {
-        self.views.clear();
-        for ((device, &state), extents) in self.health.devices().iter().enumerate().zip(self.map.sizes()) {
-            let drained = self.is_drained(DeviceIndex(device as u16));
-            let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
-            self.views.push(DeviceView { extents, free_extents, state, drained, is_held: false, under_way });
-        }
     }
 }

@@ -13,6 +13,7 @@ pub(super) fn describe(placement: &PlacementReport) -> String {
     let parts = [
         moved,
         counted(placement.redirected_writes, "writes redirected"),
+        counted(placement.merged_writes, "of them with the rest of their extent"),
         counted(placement.abandoned_moves, "moves given up"),
         counted(placement.freed_extents, "extents freed"),
     ];

@@ -199,7 +199,8 @@ fn what_is_written_moves_behind_the_requests() {
     let write = Request::write(Lba(0), Bytes(4096));
     let new = |write| NewExtent { extent: LogicalExtent(0), start: Bytes(0), write };
     assert_eq!([new(Some(&write)), new(None)].map(|new| policy.place(&new, &devices).0), [0, 1]);
-    let rewrite = |from| Rewrite { extent: LogicalExtent(1), from: DeviceIndex(from), write: &write };
+    let rewrite =
+        |from| Rewrite { extent: LogicalExtent(1), from: DeviceIndex(from), write: &write, rest: Bytes::ZERO };
     assert_eq!([0, 1].map(|from| policy.redirect(&rewrite(from), &devices)), [None, Some(DeviceIndex(0))]);
     policy.placed(LogicalExtent(0), Bytes(0), Some(DeviceIndex(0)));
     policy.placed(LogicalExtent(1), Bytes(testing::EXTENT), Some(DeviceIndex(1)));

@@ -283,7 +283,8 @@ fn whole_extents_are_written_to_the_fast_device() {
     let extent = testing::EXTENT;
     assert_eq!([place(1, extent, extent), place(2, extent, 2 * extent), place(3, 3 * extent, extent - 512)], [0, 0, 1]);
     let write = Request::write(Lba(0), Bytes(extent));
-    let rewrite = |from| Rewrite { extent: LogicalExtent(1), from: DeviceIndex(from), write: &write };
+    let rewrite =
+        |from| Rewrite { extent: LogicalExtent(1), from: DeviceIndex(from), write: &write, rest: Bytes::ZERO };
     assert_eq!([0, 1].map(|from| policy.redirect(&rewrite(from), &devices)), [None, Some(DeviceIndex(0))]);
     assert_eq!(policy.redirect(&rewrite(1), &testing::views([0, 5])), None);
     let old = NewExtent { extent: LogicalExtent(4), start: Bytes(4 * extent), write: None };

@@ -125,7 +125,7 @@ fn a_write_that_replaces_an_extent_spends_a_token_too() {
     drop(at_the_end(&mut policy));
     let write = Request::write(Lba(0), Bytes::kib(128));
     let mut redirect = |from: u16| {
-        let rewrite = Rewrite { extent: LogicalExtent(3), from: DeviceIndex(from), write: &write };
+        let rewrite = Rewrite { extent: LogicalExtent(3), from: DeviceIndex(from), write: &write, rest: Bytes::ZERO };
         policy.redirect(&rewrite, &[ROOM; 2]).map(|device| device.0)
     };
     assert_eq!(redirect(0), None);

@@ -50,9 +50,12 @@ impl MemoryCache {
                     effects.push(Effect::Io { io, host, device, request, data });
                 }
                 Effect::Buffer(BufferStep::Zero { into, length }) => {
-                    let place = self.place_of(into.buffer);
-                    let into = BufferPlace::new(place.buffer, place.offset + into.offset);
+                    let into = self.outer(into);
                     effects.push(Effect::Buffer(BufferStep::Zero { into, length }));
+                }
+                Effect::Buffer(BufferStep::Copy { from, into, length }) => {
+                    let (from, into) = (self.outer(from), self.outer(into));
+                    effects.push(Effect::Buffer(BufferStep::Copy { from, into, length }));
                 }
                 Effect::Reply { tag, result } => self.sub_request_ended(now, tag, result, effects),
                 effect => effects.push(effect),
@@ -105,6 +108,12 @@ impl MemoryCache {
             SubRequest::Whole { host, .. } | SubRequest::Part { host, .. } | SubRequest::Widened { host, .. } => host,
             SubRequest::Fetch { slot, .. } => self.slots.fetches_for(slot),
         }
+    }
+
+    /// Where a place in a buffer of the engine below is.
+    fn outer(&mut self, place: BufferPlace) -> BufferPlace {
+        let begin = self.place_of(place.buffer);
+        BufferPlace::new(begin.buffer, begin.offset + place.offset)
     }
 
     /// Where the buffer of a request to the engine below begins; other buffers are the engine's own.

@@ -121,8 +121,9 @@ pub trait Placement: Debug + Send {
         self.observes()
     }
 
-    /// Returns another device for a write that replaces all data of an extent, or `None` if the write should go where
-    /// the extent is. The other device needs room. The engine may ask this without such a write following.
+    /// Returns another device for a write that replaces all data of an extent, or, if the policy
+    /// [merges](Placement::merges), a part of them; `None` if the write should go where the extent is. The other device
+    /// needs room. The engine may ask this without such a write following.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let _ = (write, devices);
         None
@@ -130,6 +131,12 @@ pub trait Placement: Debug + Send {
 
     /// Returns true if [`Placement::redirect`] should be called.
     fn redirects(&self) -> bool {
+        false
+    }
+
+    /// Returns true if [`Placement::redirect`] should also be called for writes that replace only a part of an extent's
+    /// data. The rest is then read where it is, while the host waits, and goes to the other device with the write.
+    fn merges(&self) -> bool {
         false
     }
 
@@ -154,7 +161,7 @@ pub struct NewExtent<'a> {
     pub write: Option<&'a Request>,
 }
 
-/// A write of the host that replaces all data of an extent.
+/// A write of the host that replaces all data of an extent, or a part of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewrite<'a> {
     /// The extent.
@@ -163,6 +170,9 @@ pub struct Rewrite<'a> {
     pub from: DeviceIndex,
     /// The host's write, which may extend beyond the extent.
     pub write: &'a Request,
+    /// Bytes that would have to be read from `from` first, because the write does not replace them; zero if it replaces
+    /// all.
+    pub rest: Bytes,
 }
 
 /// An event that the engine reports to a policy.

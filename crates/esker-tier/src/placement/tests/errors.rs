@@ -127,17 +127,39 @@ fn what_is_refused_everywhere_is_told_to_the_host() {
     assert_eq!(run(&mut engine, Nanos::ZERO, effects, |_, _| Ok(())), [reply(0, Ok(()))]);
 }
 
-/// A part of an extent on a full device cannot go elsewhere: the host is told, and nothing is sent twice.
+/// A write to a part of an extent on a full device goes elsewhere with the rest, under a policy that redirects nothing.
+/// If no device takes it, the host is told; no device is asked twice.
 #[test]
-fn a_part_of_an_extent_stays_where_the_rest_is() {
+fn a_part_of_an_extent_leaves_a_full_device_with_the_rest() {
+    for (full, sent, result) in [(vec![FIRST], 3, Ok(())), (vec![FIRST, SECOND], 3, Err(DeviceError::NoSpace))] {
+        let mut engine = with_data(&[64, 64]);
+        let effects = on(&mut engine, host(0, Request::write(Lba(0), Bytes(512))));
+        let mut requests = Vec::new();
+        let told = run(&mut engine, Nanos::ZERO, effects, |device, request| {
+            requests.push((device, request.kind.is_write(), request.length.0));
+            let is_refused = request.kind.is_write() && full.contains(&device);
+            if is_refused { Err(DeviceError::NoSpace) } else { Ok(()) }
+        });
+        assert_eq!(told.last(), Some(&reply(0, result)));
+        let expected = [(FIRST, true, 512), (FIRST, false, EXTENT * 512), (SECOND, true, EXTENT * 512)];
+        assert_eq!(requests[..sent], expected, "{requests:?}");
+        assert!(requests[sent..].iter().all(|(_, is_write, _)| !is_write), "{requests:?}");
+        engine.check();
+    }
+}
+
+/// The rest of the extent cannot be read on the device that refuses writes.
+#[test]
+fn a_part_of_an_extent_stays_where_the_rest_cannot_be_read() {
     let mut engine = with_data(&[64, 64]);
     let effects = on(&mut engine, host(0, Request::write(Lba(0), Bytes(512))));
     let mut sent = 0;
-    let told = run(&mut engine, Nanos::ZERO, effects, |_, _| {
+    let told = run(&mut engine, Nanos::ZERO, effects, |_, request| {
         sent += 1;
-        Err(DeviceError::NoSpace)
+        Err(if request.kind.is_write() { DeviceError::ReadOnly } else { DeviceError::MEDIUM })
     });
-    assert_eq!((told, sent), (vec![reply(0, Err(DeviceError::NoSpace))], 1));
+    assert_eq!((told, sent), (vec![reply(0, Err(DeviceError::ReadOnly))], 2));
+    engine.check();
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod background;
 mod cached;
 mod cases;
 mod errors;
+mod merges;
 mod moves;
 mod pinned;
 mod properties;
@@ -45,6 +46,8 @@ pub(super) enum Fault {
     ForgetsLastRun,
     /// A write that was widened to its extent goes to the extent's old place when another device has refused it.
     ResendsWidened,
+    /// What an extent holds behind a redirected write is lost.
+    OverlooksRestBehind,
     /// Data that were not durable when their device failed are read and moved.
     TrustsFailedDevices,
     /// Blocks that were never written are read as whatever the host's memory holds.

@@ -18,6 +18,17 @@ fn redirecting_long(seed: u64) -> World {
     PlacementRules::new(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]")).redirecting(seed).world(seed)
 }
 
+/// A world with extents of four blocks, whose policy also redirects writes to parts of extents.
+fn merging(seed: u64) -> World {
+    PlacementRules::new(settings_of(4 * SECTORS as u64, &[160, 224], "[1, 1]")).merging(seed).world(seed)
+}
+
+/// The same with a cache of three extents.
+fn merging_cached(seed: u64) -> World {
+    let rules = PlacementRules::new(settings_of(4 * SECTORS as u64, &[160, 224], "[1, 1]"));
+    rules.merging(seed).cached(3).world(seed)
+}
+
 /// A world on two devices, whose policy may ask for anything.
 fn restless(seed: u64) -> World {
     PlacementRules::new(settings(&[64, 96], "[1, 1]")).restless(seed).world(seed)
@@ -83,10 +94,12 @@ fn plans() -> impl Strategy<Value = FaultPlan> {
 
 /// One of the worlds on two devices.
 fn worlds() -> impl Strategy<Value = World> {
-    let cases: [fn(u64) -> World; 5] = [
+    let cases: [fn(u64) -> World; 7] = [
         |seed| World::new(settings(&[64, 64], "[1, 1]"), seed),
         redirecting,
         redirecting_long,
+        merging,
+        merging_cached,
         restless,
         |seed| cached(3, seed),
     ];
@@ -182,6 +195,15 @@ fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
     testing::losses(runs, |seed| live_and_crash(make(seed), &[drawn_operations(seed)]))
 }
 
+/// Returns in how many of 1,000 runs an engine with this fault that merges breaks a promise.
+fn merging_losses(fault: Option<Fault>) -> usize {
+    losses_of(1000, |seed| {
+        let mut world = merging(seed);
+        world.engine_mut().fault = fault;
+        world
+    })
+}
+
 fn drawn_operations(seed: u64) -> Vec<Operation> {
     let mut rng = Rng::new(seed);
     let mut next = |below| rng.below(below);
@@ -212,6 +234,7 @@ fn changing_reads(runs: u64, fault: Option<cache::CacheFault>) -> usize {
 #[test]
 fn wrong_engines_are_found_out() {
     assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ()), losses_of(1000, redirecting_long)), (0, 0, 0));
+    assert_eq!(merging_losses(None), 0);
     let found = [
         losses(300, 3, |engine| engine.health.forgives = true),
         losses(300, 0, |engine| engine.copies.overlooks_writes = true),
@@ -228,6 +251,9 @@ fn wrong_engines_are_found_out() {
             world.engine_mut().fault = Some(Fault::ForgetsLastRun);
             world
         }),
+        merging_losses(Some(Fault::OverlooksRestBehind)),
+        merging_losses(Some(Fault::OverlooksFirstWrites)),
+        merging_losses(Some(Fault::DoesNotPad)),
     ];
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }

@@ -11,13 +11,20 @@ pub(super) struct RedirectingPolicy {
     split: StaticSplit,
     /// How many writes are redirected, of how many.
     share: (u64, u64),
+    /// Whether these may be writes to a part of an extent.
+    merges: bool,
     rng: Rng,
 }
 
 impl RedirectingPolicy {
     /// Redirects `times` of every `of` writes on average.
     pub(super) fn new(times: u64, of: u64, seed: u64) -> Self {
-        Self { split: StaticSplit::new(&[1, 1]), share: (times, of), rng: Rng::new(seed) }
+        Self { split: StaticSplit::new(&[1, 1]), share: (times, of), merges: false, rng: Rng::new(seed) }
+    }
+
+    /// Redirects writes to parts of extents, too.
+    pub(super) fn merging(self) -> Self {
+        Self { merges: true, ..self }
     }
 }
 
@@ -32,14 +39,19 @@ impl Placement for RedirectingPolicy {
     fn redirects(&self) -> bool {
         true
     }
+    fn merges(&self) -> bool {
+        self.merges
+    }
     fn devices_joined(&mut self, devices: usize) {
         self.split.devices_joined(devices);
     }
 }
 
 /// Redirects every write to the second device.
-#[derive(Debug)]
-struct SecondDevicePolicy;
+#[derive(Debug, Default)]
+pub(super) struct SecondDevicePolicy {
+    pub(super) merges: bool,
+}
 
 impl Placement for SecondDevicePolicy {
     fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
@@ -50,6 +62,9 @@ impl Placement for SecondDevicePolicy {
     }
     fn redirects(&self) -> bool {
         true
+    }
+    fn merges(&self) -> bool {
+        self.merges
     }
     fn devices_joined(&mut self, _: usize) {}
 }
@@ -63,7 +78,7 @@ fn done(engine: &mut PlacementEngine, io: IoId) -> Vec<Effect> {
 #[test]
 fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
     for fault in [None, Some(Fault::ForgetsRedirected)] {
-        let mut engine = engine().with_policy(Box::new(SecondDevicePolicy));
+        let mut engine = engine().with_policy(Box::new(SecondDevicePolicy::default()));
         engine.fault = fault;
         let write = |length: u64| Request::write(Lba(0), Bytes(512 * length));
         let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, write(8))))[..] else { panic!() };

@@ -48,5 +48,8 @@ impl Placement for RestlessPolicy {
     fn redirects(&self) -> bool {
         true
     }
+    fn merges(&self) -> bool {
+        true
+    }
     fn devices_joined(&mut self, _: usize) {}
 }

@@ -19,6 +19,8 @@ pub(super) struct PlacementRules {
     offered: Option<Bytes>,
     /// The seed of a [`RedirectingPolicy`], which replaces the policy of the settings.
     redirects: Option<u64>,
+    /// Whether that policy redirects writes to parts of extents, too.
+    merges: bool,
     /// The seed of a [`RestlessPolicy`], which replaces the policy of the settings.
     restless: Option<u64>,
     /// Extents of a cache in front of the engine.
@@ -39,6 +41,7 @@ impl PlacementRules {
             settings,
             offered: None,
             redirects: None,
+            merges: false,
             restless: None,
             cache: None,
             drained: BTreeSet::new(),
@@ -51,6 +54,11 @@ impl PlacementRules {
     /// A policy redirects half of the writes.
     pub(super) fn redirecting(self, seed: u64) -> Self {
         Self { redirects: Some(seed), ..self }
+    }
+
+    /// A policy redirects half of the writes, those to parts of extents included.
+    pub(super) fn merging(self, seed: u64) -> Self {
+        Self { redirects: Some(seed), merges: true, ..self }
     }
 
     /// A policy asks for anything.
@@ -91,7 +99,9 @@ impl Rules for PlacementRules {
             engine.offer(capacity).unwrap();
         }
         if let Some(seed) = self.redirects {
-            engine = Box::new(engine.with_policy(Box::new(RedirectingPolicy::new(1, 2, seed))));
+            let policy = RedirectingPolicy::new(1, 2, seed);
+            let policy = if self.merges { policy.merging() } else { policy };
+            engine = Box::new(engine.with_policy(Box::new(policy)));
         }
         if let Some(seed) = self.restless {
             engine = Box::new(engine.with_policy(Box::new(RestlessPolicy::new(seed))));

@@ -168,6 +168,10 @@ impl Placement for Pinned {
         self.rest.redirects()
     }
 
+    fn merges(&self) -> bool {
+        self.rest.merges()
+    }
+
     fn tokens(&self) -> Option<TokenReport> {
         self.rest.tokens()
     }
