@@ -7,8 +7,8 @@ mod tests;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, Rng};
 use esker_tier::{
-    DeviceIndex, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, Wishes,
-    check_device, schema_of,
+    DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, NewExtent, NewPolicy, Placement, PlacementEntry,
+    PlacementError, Rewrite, Wishes, check_device, schema_of,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,11 +72,6 @@ impl Default for MixDynSettings {
     }
 }
 
-/// The least `life`.
-const LIFE_LEAST: Nanos = Nanos::from_secs(1);
-/// How often the wear of the flash is looked at.
-const LIFE_PERIOD: Nanos = Nanos::from_secs(10);
-
 fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     let settings: MixDynSettings = policy.options()?;
     let error = |key: &str, message: String| Err(PlacementError::new(key, message));
@@ -90,27 +85,11 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     if settings.divert > Ratio::ONE {
         return error("divert", format!("`divert` is {}; it has to be at most 100%", settings.divert));
     }
-    if settings.life.is_some_and(|life| life < LIFE_LEAST) {
+    let life = settings.life.map(LifeBudget::new);
+    if life.is_some_and(|life| life.is_none()) {
         return error("life", "`life` is less than a second; flash lasts for years".to_string());
     }
-    Ok(Box::new(MixDyn::new(settings, policy.devices)))
-}
-
-/// The life that the flash should have, and what it has used up of it.
-#[derive(Clone, Copy, Debug)]
-struct LifeBudget {
-    life: Nanos,
-    /// The time of the first look, and the share of its life that the flash had used up by then.
-    begin: Option<(Nanos, Ratio)>,
-    is_overspent: bool,
-}
-
-impl LifeBudget {
-    fn look(&mut self, now: Nanos, used: Ratio) {
-        let (since, before) = *self.begin.get_or_insert((now, used));
-        let allowed = now.saturating_sub(since).0 as f64 / self.life.0 as f64;
-        self.is_overspent = used.as_f64() - before.as_f64() > allowed;
-    }
+    Ok(Box::new(MixDyn::new(settings, life.flatten(), policy.devices)))
 }
 
 /// What a write leaves of the extent that it goes to.
@@ -139,8 +118,7 @@ struct MixDyn {
 }
 
 impl MixDyn {
-    fn new(settings: MixDynSettings, devices: usize) -> Self {
-        let life = settings.life.map(|life| LifeBudget { life, begin: None, is_overspent: false });
+    fn new(settings: MixDynSettings, life: Option<LifeBudget>, devices: usize) -> Self {
         let mut policy = Self {
             settings,
             predictors: Vec::new(),
@@ -183,7 +161,7 @@ impl MixDyn {
     /// Returns true if a write meant for the flash goes to a disk.
     fn is_diverted(&mut self) -> bool {
         let is_drawn = self.rng.chance(self.settings.divert.as_parts_per_billion(), Ratio::ONE.as_parts_per_billion());
-        is_drawn || self.life.is_some_and(|life| life.is_overspent)
+        is_drawn || self.life.is_some_and(|life| life.is_overspent())
     }
 
     /// Returns the device for `write`: the fastest, or, for what is diverted from the flash, the fastest disk.

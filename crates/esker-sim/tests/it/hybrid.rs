@@ -277,3 +277,52 @@ fn fast_first_goes_on_with_the_first_device_when_cold_extents_have_left_it() {
     assert_eq!(share, 1.0);
     assert!((1000 - 256..1000 - 256 + 26).contains(&moved), "{moved}");
 }
+
+/// Devices of 2,000 and 1,000 requests per second, sixteen requests of an extent at a time, 90 % of them to an eighth
+/// of the extents. The fast device has room for `fast`; all are 64 MiB.
+fn unequal(policy: &str, fast: &str) -> RunResults {
+    let text = format!(
+        r#"
+        [workload]
+        queue_depth = 16
+        [workload.synthetic]
+        requests = 120_000
+        size = "64KiB"
+        alignment = "64KiB"
+        footprint = "64MiB"
+        address = {{ kind = "hot-cold", hot_share = "12.5%", hot_accesses = "90%" }}
+        [device.fast]
+        kind = "constant"
+        service_time = "500us"
+        capacity = "{fast}"
+        [device.slow]
+        kind = "constant"
+        service_time = "1ms"
+        capacity = "128MiB"
+        [device.volume]
+        kind = "hybrid"
+        children = ["fast", "slow"]
+        extent = "64KiB"
+        capacity = "64MiB"
+        policy = {policy}
+        [run]
+        target = "volume"
+        warm_up_requests = 60_000
+        "#
+    );
+    run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+}
+
+/// With room for everything, the fast device alone would answer 2,000 requests per second, both together 3,000. With
+/// room for 64 of the 128 hot extents it can have 45 % of the requests, and the slow one, which is always busy, answers
+/// the others: 1,000 / 0.55. Once that is so, hardly anything moves.
+#[test]
+fn cost_benefit_uses_both_devices_and_comes_to_rest() {
+    for (fast, least, most) in [("128MiB", 2_700.0, 3_000.0), ("4MiB", 1_727.0, 1_818.0)] {
+        let results = unequal(r#"{ kind = "cost-benefit" }"#, fast);
+        let placement = results.devices["volume"].placement.unwrap();
+        let rate = results.throughput.requests_per_s;
+        assert!((least..=most).contains(&rate), "{fast}: {rate}");
+        assert!(placement.moved_extents < 240, "{fast}: 0.2 % of the requests move one: {placement:?}");
+    }
+}

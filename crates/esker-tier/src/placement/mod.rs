@@ -54,9 +54,9 @@ pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
 pub use map::PlacementRecord;
 pub use policy::{
-    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, PLACEMENTS, Placement,
-    PlacementEntry, PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
-    check_device, checked_weights, schema_of,
+    BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MoveOutcome, NewExtent, NewPolicy,
+    PLACEMENTS, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings,
+    WishedMove, Wishes, check_device, checked_weights, schema_of,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 

@@ -7,7 +7,9 @@ use super::*;
 const PAGE: Bytes = Bytes(4096);
 
 fn policy(table: &str) -> MixDyn {
-    MixDyn::new(serde_json::from_str(table).unwrap(), 2)
+    let settings: MixDynSettings = serde_json::from_str(table).unwrap();
+    let life = settings.life.and_then(LifeBudget::new);
+    MixDyn::new(settings, life, 2)
 }
 
 /// Sends a request to `device` at `now`, in microseconds.

@@ -16,8 +16,10 @@
 
 mod balance;
 mod climb;
+mod cost_benefit;
 mod fast_first;
 mod homes;
+mod life_budget;
 mod measured_windows;
 mod migration;
 mod pinned;
@@ -40,6 +42,7 @@ use esker_results::TokenReport;
 
 use crate::extent::{DeviceIndex, LogicalExtent};
 
+pub use life_budget::{LIFE_PERIOD, LifeBudget};
 pub use static_split::{StaticSplit, StaticSplitSettings, checked_weights};
 pub use table::{NewPolicy, PlacementError, PolicySettings, check_device, schema_of};
 
@@ -53,6 +56,7 @@ pub static PLACEMENTS: &[PlacementEntry] = &[
     migration::ENTRY,
     wardrop::ENTRY,
     throughput::ENTRY,
+    cost_benefit::ENTRY,
 ];
 
 /// An entry of the registry of policies.

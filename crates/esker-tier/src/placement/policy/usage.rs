@@ -76,13 +76,23 @@ pub(super) struct Residents {
 }
 
 impl Residents {
-    /// Notes where `extent` is now.
-    pub(super) fn placed(&mut self, LogicalExtent(extent): LogicalExtent, device: Option<DeviceIndex>) {
+    /// Notes where `extent` is now. Returns where it was.
+    pub(super) fn placed(
+        &mut self,
+        LogicalExtent(extent): LogicalExtent,
+        device: Option<DeviceIndex>,
+    ) -> Option<DeviceIndex> {
         let index = extent as usize;
         if self.devices.len() <= index {
             self.devices.resize(index + 1, NOWHERE);
         }
-        self.devices[index] = device.map_or(NOWHERE, |device| device.0);
+        let before = std::mem::replace(&mut self.devices[index], device.map_or(NOWHERE, |device| device.0));
+        (before != NOWHERE).then_some(DeviceIndex(before))
+    }
+
+    /// Returns where `extent` is.
+    pub(super) fn device_of(&self, LogicalExtent(extent): LogicalExtent) -> Option<DeviceIndex> {
+        self.devices.get(extent as usize).copied().filter(|&device| device != NOWHERE).map(DeviceIndex)
     }
 
     /// Returns the next extent of `device` for which `leaves` names another device, and that device. Examines up to
@@ -132,7 +142,9 @@ mod tests {
     fn extents_that_could_leave_are_found_in_turn() {
         let mut residents = Residents::default();
         let (one, other) = (DeviceIndex(0), DeviceIndex(1));
-        (0..10).for_each(|extent| residents.placed(LogicalExtent(extent), Some(DeviceIndex((extent % 2) as u16))));
+        for extent in 0..10 {
+            residents.placed(LogicalExtent(extent), Some(DeviceIndex((extent % 2) as u16)));
+        }
         residents.placed(LogicalExtent(2), None);
         let mut next = |most| {
             let leaves = |extent: LogicalExtent| (extent.0 != 4).then_some(other);

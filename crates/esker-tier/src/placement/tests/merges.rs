@@ -90,6 +90,18 @@ fn a_merge_that_cannot_be_done_becomes_a_write_to_the_old_place() {
     }
 }
 
+/// The device of the extent fails while the rest is read: what it has read may be what an earlier extent left there.
+#[test]
+fn what_a_failed_device_has_read_goes_nowhere() {
+    let mut engine = merging();
+    let effects = on(&mut engine, host(0, Request::write(Lba(1), Bytes(512))));
+    let [(read, FIRST, _)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    engine.health.learn(FIRST, DeviceState::Failed);
+    let effects = done(&mut engine, read, Ok(()));
+    assert_eq!(effects, [Effect::Reply { tag: Tag::new(0, 0), result: Err(DeviceError::Failed) }]);
+    engine.check();
+}
+
 /// What is written beyond the host's data counts as moved: none while background work is paused, and no more than the
 /// daily limit allows.
 #[test]

@@ -1,0 +1,127 @@
+//! What one more request costs on each device, in nanoseconds.
+
+use esker_core::{Bytes, Nanos, RequestKind};
+
+use crate::placement::Completed;
+
+/// A new sample has the weight of one in so many, once there are as many.
+const SAMPLES: f64 = 64.0;
+/// Requests over which the number of requests under way is averaged.
+const QUEUE_OVER: f64 = 256.0;
+/// By this factor a device that gets no requests is taken to have become faster each time it is looked at, so that it
+/// is tried again.
+const FADE: f64 = 0.8;
+
+/// A mean in which later samples count more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    value: f64,
+    samples: f64,
+}
+
+impl Mean {
+    fn add(&mut self, sample: f64) {
+        self.samples = (self.samples + 1.0).min(SAMPLES);
+        self.value += (sample - self.value) / self.samples;
+    }
+
+    fn known(&self) -> Option<f64> {
+        (self.samples > 0.0).then_some(self.value)
+    }
+}
+
+/// Reads and writes apart.
+#[derive(Clone, Copy, Debug, Default)]
+struct ByKind([Mean; 2]);
+
+impl ByKind {
+    fn of(&mut self, kind: RequestKind) -> &mut Mean {
+        &mut self.0[usize::from(kind != RequestKind::Read)]
+    }
+
+    /// The mean of `kind`, or if there is none, of the other kind.
+    fn mean(&self, kind: RequestKind) -> Option<f64> {
+        let own = usize::from(kind != RequestKind::Read);
+        self.0[own].known().or_else(|| self.0[1 - own].known())
+    }
+}
+
+/// What requests cost on one device.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DeviceCosts {
+    /// How long a request of the host keeps the device busy. With several under way at a time, this is the time from
+    /// one end to the next.
+    busy: ByKind,
+    /// The same for all of the host's requests.
+    any: Mean,
+    /// The same for reads and writes of copies.
+    copies: ByKind,
+    /// Mean number of the host's requests under way.
+    queue: f64,
+    last_end: Nanos,
+    /// Whether requests ended since the last [`DeviceCosts::fade`].
+    is_in_use: bool,
+    /// Price of a byte written.
+    pub(super) price: f64,
+}
+
+impl DeviceCosts {
+    /// Takes the number of the host's requests under way when one arrives.
+    pub(super) fn arrived(&mut self, under_way: u32) {
+        self.queue += (f64::from(under_way) - self.queue) / QUEUE_OVER;
+    }
+
+    /// Takes the end of a request or of a part of a copy.
+    pub(super) fn ended(&mut self, done: &Completed) {
+        let since_last_end = done.at.saturating_sub(self.last_end);
+        self.last_end = self.last_end.max(done.at);
+        let busy = done.at.saturating_sub(done.sent).min(since_last_end).0 as f64;
+        if !done.for_host {
+            return self.copies.of(done.kind).add(busy);
+        }
+        self.is_in_use = true;
+        self.any.add(busy);
+        self.busy.of(done.kind).add(busy);
+    }
+
+    /// Makes a device that had no requests since the last call seem faster.
+    pub(super) fn fade(&mut self) {
+        if !std::mem::take(&mut self.is_in_use) {
+            let means = self.busy.0.iter_mut().chain([&mut self.any]);
+            means.for_each(|mean| mean.value *= FADE);
+        }
+    }
+
+    /// Returns what one more request costs on average: the wait for those under way, its own time, and the price of
+    /// what it writes. Nothing on a device that is not known, so that it becomes known.
+    pub(super) fn of(&self, kind: RequestKind, length: Bytes) -> f64 {
+        self.behind(self.queue, kind, length)
+    }
+
+    /// Returns what one more request costs behind `under_way` others.
+    pub(super) fn behind(&self, under_way: f64, kind: RequestKind, length: Bytes) -> f64 {
+        let Some(own) = self.busy.mean(kind) else { return 0.0 };
+        under_way * self.any.value + own + self.written(kind, length)
+    }
+
+    /// Returns what the part of a copy costs that reads here, or writes: its own time, for itself and for all that
+    /// wait. Before the first copy, it is taken to last as long as a request of the host.
+    pub(super) fn of_copy(&self, kind: RequestKind, length: Bytes) -> f64 {
+        let busy = self.copies.mean(kind).or_else(|| self.busy.mean(kind));
+        (self.queue + 1.0) * busy.unwrap_or(0.0) + self.written(kind, length)
+    }
+
+    /// Returns what one more request of the mean kind costs, without a price.
+    pub(super) fn load(&self) -> f64 {
+        (self.queue + 1.0) * self.any.value
+    }
+
+    /// Returns the mean time of a request.
+    pub(super) fn busy(&self) -> f64 {
+        self.any.value
+    }
+
+    fn written(&self, kind: RequestKind, length: Bytes) -> f64 {
+        if kind == RequestKind::Read { 0.0 } else { self.price * length.0 as f64 }
+    }
+}

@@ -1,0 +1,323 @@
+//! Moves an extent once what it has cost to leave it exceeds what the move costs.
+
+mod costs;
+mod pace;
+#[cfg(test)]
+mod tests;
+
+use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::life_budget::{LIFE_PERIOD, LifeBudget};
+use super::usage::Residents;
+use super::{
+    Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError,
+    Rewrite, WishedMove, Wishes, schema_of,
+};
+use crate::extent::{DeviceIndex, LogicalExtent};
+use costs::DeviceCosts;
+use pace::Pace;
+
+/// The entry of [`super::PLACEMENTS`].
+pub(super) const ENTRY: PlacementEntry = PlacementEntry {
+    name: "cost-benefit",
+    summary: "Moves an extent once leaving it has cost more than the move does; writes have a price that holds a life",
+    source: "Ours: rent or buy (Karlin et al. 1988, competitive snoopy caching) with marginal latencies of queues",
+    parameters: ParameterSource::Schema(schema_of::<CostBenefitSettings>),
+    capabilities: &[],
+    build,
+};
+
+/// Settings of [`CostBenefit`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct CostBenefitSettings {
+    /// How long each device should last. While more of its rated life is used up than the time since the start allows,
+    /// what is written there becomes dearer, copies included. If left out, writes have no price; nor can they have one
+    /// on a device that counts no erases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("least" = "1s"))]
+    life: Option<Nanos>,
+}
+
+/// Most moves under way at a time.
+const MOVES_MAX: usize = 4;
+/// Differences of cost below this share of the cost do not count: they may be noise.
+const TOLERANCE: f64 = 0.1;
+/// After so many requests for each extent, what an extent has cost counts half.
+const REQUESTS_PER_EXTENT: u64 = 4;
+/// Standard deviations by which one extent has to be hotter than another to take its place: the coldest of some is
+/// compared with one of many.
+const NOISE: f64 = 4.0;
+/// How many extents are looked at to find the one that is best moved away from a full device.
+const VICTIMS: u32 = 16;
+/// Requests after which devices without any are taken to have become faster.
+const FADE_AFTER: u64 = 4096;
+/// Most extents of a request that are looked at.
+const EXTENTS_MAX: u32 = 64;
+/// A price rises and falls by these factors with each look at the wear. For 4 KiB it begins with this share of the
+/// device's mean time of a request, and is at most so many times that of the slowest device.
+const PRICE_RISE: f64 = 1.25;
+const PRICE_FALL: f64 = 0.9;
+const PRICE_FIRST: f64 = 0.01;
+const PRICE_LAST: f64 = 16.0;
+const PRICED: f64 = 4096.0;
+
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let CostBenefitSettings { life } = policy.options()?;
+    let budget = life.map(LifeBudget::new);
+    if budget.is_some_and(|budget| budget.is_none()) {
+        return Err(PlacementError::new("life", "`life` is less than a second; flash lasts for years"));
+    }
+    let mut built = CostBenefit { budget: budget.flatten(), ..CostBenefit::default() };
+    built.devices_joined(policy.devices);
+    Ok(Box::new(built))
+}
+
+/// Keeps a balance for each extent: by how much its requests would have been cheaper on another device. Once that
+/// exceeds what a move costs, the extent moves (rent or buy). What a request costs is its wait and its own time on the
+/// device. So extents leave a device that has become slower or has too much to do, and stop when both cost the same;
+/// [`Pace`] sees to it that not too many do at a time.
+///
+/// It takes four bytes for each extent, and two for its device.
+#[derive(Debug, Default)]
+struct CostBenefit {
+    devices: Vec<DeviceCosts>,
+    /// For each extent, what its requests have cost here beyond what they would have cost elsewhere, in nanoseconds.
+    /// Less than zero if it is at the right place.
+    balances: Vec<f32>,
+    residents: Residents,
+    moving: Vec<LogicalExtent>,
+    pace: Pace,
+    /// The extent whose balance is halved next.
+    hand: u32,
+    requests: u64,
+    /// Bytes of an extent; zero before that is known.
+    extent: u64,
+    budget: Option<LifeBudget>,
+    /// The budget of each device that has reported its wear.
+    budgets: Vec<Option<LifeBudget>>,
+}
+
+/// Returns true if a device can hold an extent, whether it has room or not.
+fn is_usable(view: &DeviceView) -> bool {
+    view.has_room() || view.is_full()
+}
+
+impl CostBenefit {
+    /// Returns the device, of those for which `takes` is true, on which a request costs least on average, and what it
+    /// costs.
+    fn cheapest(&self, kind: RequestKind, length: Bytes, takes: impl Fn(usize) -> bool) -> Option<(usize, f64)> {
+        let devices = (0..self.devices.len()).filter(|&device| takes(device));
+        let costs = devices.map(|device| (device, self.devices[device].of(kind, length)));
+        costs.min_by(|one, other| one.1.total_cmp(&other.1))
+    }
+
+    /// Returns what `write` costs now on a device. A write that chooses its device makes the next one see it there, so
+    /// it goes by what is under way, while moves go by averages.
+    fn now(&self, device: usize, write: &Request, views: &[DeviceView]) -> f64 {
+        self.devices[device].behind(f64::from(views[device].under_way), write.kind, write.length)
+    }
+
+    /// Returns the device with room on which `write` costs least now.
+    fn cheapest_now(&self, write: &Request, views: &[DeviceView]) -> Option<usize> {
+        let devices = (0..self.devices.len()).filter(|&device| views[device].has_room());
+        devices.min_by(|&one, &other| self.now(one, write, views).total_cmp(&self.now(other, write, views)))
+    }
+
+    /// Returns what a move costs.
+    fn move_cost(&self, from: usize, to: usize) -> f64 {
+        let length = Bytes(self.extent);
+        let write = RequestKind::Write { fua: true };
+        self.devices[from].of_copy(RequestKind::Read, length) + self.devices[to].of_copy(write, length)
+    }
+
+    /// Takes a request of the host to some extents.
+    fn requested(
+        &mut self,
+        request: &Request,
+        (first, extents): (LogicalExtent, u32),
+        views: &[DeviceView],
+        wishes: &mut Wishes,
+    ) {
+        for (device, view) in self.devices.iter_mut().zip(views) {
+            device.arrived(view.under_way);
+        }
+        self.requests += 1;
+        if self.requests.is_multiple_of(FADE_AFTER) {
+            self.devices.iter_mut().for_each(DeviceCosts::fade);
+        }
+        if self.requests.is_multiple_of(REQUESTS_PER_EXTENT) && !self.balances.is_empty() {
+            self.hand = (self.hand + 1) % self.balances.len() as u32;
+            self.balances[self.hand as usize] *= 0.5;
+        }
+        self.pace.request(&self.devices, views);
+        for number in first.0..first.0 + extents.min(EXTENTS_MAX) {
+            let extent = LogicalExtent(number);
+            let Some(DeviceIndex(home)) = self.residents.device_of(extent) else { continue };
+            let home = usize::from(home);
+            let elsewhere = |device: usize| device != home && is_usable(&views[device]);
+            let Some((to, there)) = self.cheapest(request.kind, request.length, elsewhere) else { continue };
+            let here = self.devices[home].of(request.kind, request.length);
+            if (here - there).abs() <= TOLERANCE * here.max(there) {
+                continue;
+            }
+            let balance = &mut self.balances[number as usize];
+            *balance += ((here - there) / f64::from(extents)) as f32;
+            if here > there && f64::from(*balance) > self.move_cost(home, to) {
+                self.wish(extent, (home, to), here - there, (views, wishes));
+            }
+        }
+    }
+
+    /// Asks for the move of `extent`, for which each request saves `saved`; if there is no room, for that of the extent
+    /// which is best moved away, if both moves together are worth it.
+    fn wish(
+        &mut self,
+        extent: LogicalExtent,
+        (from, to): (usize, usize),
+        saved: f64,
+        (views, wishes): (&[DeviceView], &mut Wishes),
+    ) {
+        if self.moving.len() >= MOVES_MAX || self.moving.contains(&extent) || !self.pace.allows() {
+            return;
+        }
+        let (leaves, to) = if views[to].has_room() {
+            (extent, to)
+        } else {
+            let victim = self.victim(to).filter(|&victim| {
+                let both = self.move_cost(from, to) + self.move_cost(to, from);
+                views[from].has_room() && self.gains(extent, victim, saved) > both
+            });
+            let Some(victim) = victim else {
+                wishes.without_room += 1;
+                return;
+            };
+            (victim, from)
+        };
+        self.pace.moves();
+        self.moving.push(leaves);
+        wishes.moves.push(WishedMove::among_requests(leaves, DeviceIndex(to as u16)));
+    }
+
+    /// Returns by how much `extent` is better at the place of `victim` than `victim` itself, beyond what is noise: each
+    /// has had about as many requests as its balance has times `saved`, and numbers of requests vary by their square
+    /// root.
+    fn gains(&self, extent: LogicalExtent, victim: LogicalExtent, saved: f64) -> f64 {
+        let balance = |extent: LogicalExtent| f64::from(self.balances[extent.0 as usize]);
+        let (won, lost) = (balance(extent), -balance(victim).min(0.0));
+        won - lost - NOISE * ((won + lost) * saved).sqrt()
+    }
+
+    /// Returns the extent of `device`, of some that are looked at, that would lose least elsewhere.
+    fn victim(&mut self, device: usize) -> Option<LogicalExtent> {
+        let on = DeviceIndex(device as u16);
+        let mut best: Option<LogicalExtent> = None;
+        for _ in 0..VICTIMS {
+            let is_free = |extent| (!self.moving.contains(&extent)).then_some(on);
+            let Some((extent, _)) = self.residents.next_to_leave(on, 4 * VICTIMS, is_free) else { break };
+            let balance = |extent: LogicalExtent| self.balances[extent.0 as usize];
+            if best.is_none_or(|best| balance(extent) > balance(best)) {
+                best = Some(extent);
+            }
+        }
+        best
+    }
+
+    fn moved(&mut self, extent: LogicalExtent, outcome: MoveOutcome) {
+        self.moving.retain(|&moving| moving != extent);
+        if outcome != MoveOutcome::Done
+            && let Some(balance) = self.balances.get_mut(extent.0 as usize)
+        {
+            // What could not move has to earn its move again.
+            *balance = 0.0;
+        }
+    }
+
+    fn worn(&mut self, now: Nanos, device: DeviceIndex, used: Ratio) {
+        let device = usize::from(device.0);
+        let Some(budget) = &mut self.budgets[device] else { return };
+        budget.look(now, used);
+        let slowest = self.devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
+        let costs = &mut self.devices[device];
+        costs.price = match budget.is_overspent() {
+            true => {
+                let (first, last) = (PRICE_FIRST * costs.busy() / PRICED, PRICE_LAST * slowest / PRICED);
+                (costs.price * PRICE_RISE).max(first).min(last)
+            }
+            false => costs.price * PRICE_FALL,
+        };
+    }
+}
+
+impl Placement for CostBenefit {
+    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        let has_room = |device: usize| devices[device].has_room();
+        let cheapest = new.write.and_then(|write| self.cheapest_now(write, devices));
+        // Data from before the first request leave the same share of each device free.
+        let free =
+            |device: &usize| f64::from(devices[*device].free_extents) / f64::from(devices[*device].extents.max(1));
+        let emptiest =
+            || (0..devices.len()).filter(|&device| has_room(device)).max_by(|a, b| free(a).total_cmp(&free(b)));
+        DeviceIndex(cheapest.or_else(emptiest).unwrap_or(0) as u16)
+    }
+
+    fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
+        let index = extent.0 as usize;
+        if self.balances.len() <= index {
+            self.balances.resize(index + 1, 0.0);
+        }
+        if let Some(extent) = start.0.checked_div(u64::from(extent.0)) {
+            self.extent = extent;
+        }
+        let before = self.residents.placed(extent, device);
+        if device.is_none() || before.is_none() {
+            self.balances[index] = 0.0;
+        } else if device != before {
+            // What it would have saved here speaks against moving back.
+            self.balances[index] = -self.balances[index];
+        }
+    }
+
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
+        match *event {
+            Event::Request { request, first, extents } if request.kind.has_data() && extents > 0 => {
+                self.requested(request, (first, extents), devices, wishes);
+            }
+            Event::Completed(done @ Completed { ok: true, .. }) if done.kind.has_data() => {
+                self.devices[usize::from(done.device.0)].ended(&done);
+            }
+            Event::Moved { extent, outcome } => self.moved(extent, outcome),
+            Event::Device { device, telemetry } => self.worn(now, device, telemetry.life_used),
+            _ => {}
+        }
+    }
+
+    fn observes(&self) -> bool {
+        true
+    }
+
+    /// A write that replaces everything moves its extent for nothing.
+    fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
+        let from = usize::from(write.from.0);
+        let to = self.cheapest_now(write.write, devices).filter(|&to| to != from)?;
+        let (here, there) = (self.now(from, write.write, devices), self.now(to, write.write, devices));
+        let balance = self.balances.get(write.extent.0 as usize).map_or(0.0, |&balance| f64::from(balance));
+        (here - there + balance > TOLERANCE * here).then_some(DeviceIndex(to as u16))
+    }
+
+    fn redirects(&self) -> bool {
+        true
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.budget.map(|_| LIFE_PERIOD)
+    }
+
+    fn devices_joined(&mut self, devices: usize) {
+        self.devices.resize(devices, DeviceCosts::default());
+        self.budgets.resize(devices, self.budget);
+    }
+}

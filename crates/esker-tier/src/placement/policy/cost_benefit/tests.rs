@@ -1,0 +1,165 @@
+use esker_core::{DeviceState, Lba, Ratio, Telemetry};
+
+use super::*;
+
+const BLOCK: Bytes = Bytes(4096);
+const EXTENT: u64 = 64 << 10;
+
+fn views(free: [u32; 2], under_way: [u32; 2]) -> [DeviceView; 2] {
+    [0, 1].map(|device| DeviceView {
+        extents: 10,
+        free_extents: free[device],
+        state: DeviceState::Online,
+        drained: false,
+        is_held: false,
+        under_way: under_way[device],
+    })
+}
+
+fn policy(life: Option<Nanos>) -> CostBenefit {
+    let mut policy = CostBenefit { budget: life.and_then(LifeBudget::new), ..CostBenefit::default() };
+    policy.devices_joined(2);
+    policy
+}
+
+/// Lets each device answer reads, or writes, one at a time, in its time.
+fn learn(policy: &mut CostBenefit, kind: RequestKind, begin: Nanos, micros: [u64; 2]) {
+    for index in 0..200 {
+        for (device, takes) in micros.into_iter().enumerate() {
+            let sent = begin + Nanos::from_millis(10 * index);
+            let done = Completed {
+                device: DeviceIndex(device as u16),
+                first: LogicalExtent(0),
+                extents: 1,
+                kind,
+                length: BLOCK,
+                sent,
+                at: sent + Nanos::from_micros(takes),
+                for_host: true,
+                ok: true,
+            };
+            policy.observe(done.at, &Event::Completed(done), &views([5, 5], [0, 0]), &mut Wishes::default());
+        }
+    }
+}
+
+/// A policy that knows a device of 100 us and one of 1 ms. Extents 100 to 103 lie on the slow one, 104 and 105 on the
+/// fast one. Balances are halved from the first extent on, so that these keep theirs for some time.
+fn known(life: Option<Nanos>) -> CostBenefit {
+    let mut policy = policy(life);
+    for extent in (100..106u32).rev() {
+        let device = DeviceIndex(u16::from(extent < 104));
+        policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(device));
+    }
+    learn(&mut policy, RequestKind::Read, Nanos::from_secs(1), [100, 1_000]);
+    policy
+}
+
+/// Sends a read of an extent, and returns what the policy wants to move.
+fn read(policy: &mut CostBenefit, extent: u32, views: &[DeviceView]) -> Vec<(u32, u16)> {
+    let request = Request::read(Lba(0), BLOCK);
+    let mut wishes = Wishes::default();
+    let event = Event::Request { request: &request, first: LogicalExtent(extent), extents: 1 };
+    policy.observe(Nanos::from_secs(10), &event, views, &mut wishes);
+    wishes.moves.iter().map(|wished| (wished.extent.0, wished.to.0)).collect()
+}
+
+/// Each read of an extent on the slow device costs 900 us more than on the fast one; a move costs a read there and a
+/// write here, 1,100 us before copies are known. So the second read has paid for it. Nothing on the fast device moves.
+#[test]
+fn an_extent_moves_when_its_requests_have_cost_as_much_as_the_move() {
+    let mut policy = known(None);
+    let both = views([5, 5], [0, 0]);
+    assert_eq!(read(&mut policy, 101, &both), []);
+    assert_eq!(read(&mut policy, 101, &both), [(101, 0)]);
+    assert_eq!(read(&mut policy, 101, &both), [], "it is on its way");
+    assert!((0..50).all(|_| read(&mut policy, 104, &both).is_empty()));
+}
+
+/// Ten requests under way at the fast device make the next one wait 1 ms there: it costs 1.1 ms, the slow device 1 ms,
+/// which is less than the tolerance apart. With thirty, extents leave it.
+#[test]
+fn extents_leave_a_device_with_too_much_to_do() {
+    for (queue, moves) in [(10, false), (30, true)] {
+        let mut policy = known(None);
+        let busy = views([5, 5], [queue, 0]);
+        let any = (0..2_000).any(|_| !read(&mut policy, 104, &busy).is_empty());
+        assert_eq!(any, moves, "{queue}");
+    }
+}
+
+/// The fast device is full, of extents in use. Each read is worth 900 us. An extent takes the place of the one that was
+/// used less when it has been read so much more often that both moves, of 2,200 us, are paid for beyond four standard
+/// deviations: n reads against one, with (n - 1) 900 - 4 (900 (n + 1) 900)^(1/2) > 2,200, so with the 24th.
+#[test]
+fn on_a_full_device_the_extent_that_loses_least_makes_room() {
+    let full = views([0, 5], [0, 0]);
+    let mut policy = known(None);
+    for _ in 0..10 {
+        assert_eq!(read(&mut policy, 104, &full), []);
+    }
+    assert_eq!(read(&mut policy, 105, &full), []);
+    let first = (1..100).find(|_| read(&mut policy, 100, &full) == [(105, 1)]);
+    assert_eq!(first, Some(24));
+}
+
+/// A device that gets no requests is tried again after some time.
+#[test]
+fn a_device_without_requests_seems_to_become_faster() {
+    let mut policy = known(None);
+    let both = views([5, 5], [0, 0]);
+    let cheapest = |policy: &CostBenefit| policy.cheapest(RequestKind::Read, BLOCK, |_| true).unwrap().0;
+    assert_eq!(cheapest(&policy), 0);
+    for round in 0..30u64 {
+        for _ in 0..FADE_AFTER {
+            read(&mut policy, 104, &both);
+        }
+        policy.devices[0].ended(&Completed {
+            device: DeviceIndex(0),
+            first: LogicalExtent(4),
+            extents: 1,
+            kind: RequestKind::Read,
+            length: BLOCK,
+            sent: Nanos::from_secs(100 + round),
+            at: Nanos::from_secs(100 + round) + Nanos::from_micros(100),
+            for_host: true,
+            ok: true,
+        });
+    }
+    assert_eq!(cheapest(&policy), 1);
+}
+
+/// The fast device has a day to live. It uses up a hundredth of that in ten seconds: writes become dearer with each
+/// look until they go to the other device, and cheaper again when it lasts.
+#[test]
+fn a_life_has_a_price() {
+    let mut policy = known(Some(Nanos::from_secs(86_400)));
+    learn(&mut policy, RequestKind::Write { fua: false }, Nanos::from_secs(5), [100, 1_000]);
+    assert_eq!(policy.telemetry_period(), Some(LIFE_PERIOD));
+    let write = Request::write(Lba(0), Bytes(EXTENT));
+    let goes_to = |policy: &mut CostBenefit| {
+        let new = NewExtent { extent: LogicalExtent(9), start: Bytes(9 * EXTENT), write: Some(&write) };
+        policy.place(&new, &views([5, 5], [0, 0])).0
+    };
+    assert_eq!(goes_to(&mut policy), 0);
+    let look = |policy: &mut CostBenefit, seconds, used| {
+        let telemetry = Telemetry { life_used: Ratio::percent(used), ..Telemetry::default() };
+        let event = Event::Device { device: DeviceIndex(0), telemetry: &telemetry };
+        policy.observe(Nanos::from_secs(seconds), &event, &views([5, 5], [0, 0]), &mut Wishes::default());
+    };
+    look(&mut policy, 0, 50);
+    (1..60).for_each(|step| look(&mut policy, 10 * step, 51));
+    assert_eq!(goes_to(&mut policy), 1);
+    (1..60).for_each(|step| look(&mut policy, 40_000 + 10 * step, 51));
+    assert_eq!(goes_to(&mut policy), 0);
+}
+
+#[test]
+fn a_life_too_short_is_refused() {
+    let settings = super::super::PolicySettings::new(
+        "cost-benefit",
+        [("life".to_string(), serde_json::json!("1ms"))].into_iter().collect(),
+    );
+    let error = settings.build(super::super::PLACEMENTS, 2).unwrap_err().to_string();
+    assert!(error.starts_with("life: "), "{error}");
+}
