@@ -40,8 +40,8 @@ bench: setup ## All benchmarks: rates per second of processor time, best of thre
 bench-smoke: setup ## Every benchmark once, to see that it runs: built like the tests, whose artefacts it shares
 	ESKER_BENCH_SMOKE=1 cargo bench --profile dev --workspace --locked --quiet --benches
 
-soak: setup ## Long runs: a million mutated inputs per parser, more property cases
-	scripts/soak.sh
+soak: setup ## Long runs: a million mutated inputs per parser, more property cases (TRACES=folder: the full tournament)
+	TRACES="$(TRACES)" scripts/soak.sh
 
 reproduce: setup build ## The papers' tables and figures, and reproduction.html (TRACES=folder for those on traces)
 	$(ESKER) reproduce --all -o reproduction.html $(if $(TRACES),--traces $(TRACES))

@@ -11,5 +11,5 @@ ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-cli --test it the_count
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-repro --test documented
 cargo run --locked --quiet --bin esker -- man target/man
 echo "docs/formats.md, docs/experiments.md, docs/flash-model.md, docs/hybrids.md, docs/reproduction.md, \
-docs/schema/*.json, the counts of README.md and docs/catalogue.md, examples/cache-ranking.toml and target/man/*.1 \
-are written"
+docs/tournament.md, docs/schema/*.json, the counts of README.md and docs/catalogue.md, examples/cache-ranking.toml and \
+target/man/*.1 are written"

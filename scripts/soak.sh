@@ -5,7 +5,7 @@
 # properties of flash, engines and NBD, which draw anew each time, plans against other solvers, ten thousand seeds of
 # whole volumes that lose power, the faults that the tests of engines and volumes have to find, the reference traces
 # that take longest to study, where they are at hand, and every design of the sample's report, run again from its
-# configuration.
+# configuration; and the full tournament of placement policies, if TRACES names the folder of the traces.
 set -eu
 cd "$(dirname "$0")/.."
 cases="${1:-1000000}"
@@ -62,5 +62,10 @@ ESKER_SOAK=1 cargo test --locked --quiet -p esker-study --test repeats
 ESKER_SOAK=2 cargo test --release --locked --quiet -p esker-study --lib
 # Hybrids and caches beside the best fixed settings: more loads, longer runs, and a large volume.
 ESKER_SOAK=2 cargo test --release --locked --quiet -p esker-sim --test it
+# Every placement policy on every pair of devices, at all sizes and with five seeds: a day. A missed claim is a result.
+if [ -n "${TRACES:-}" ]; then
+    cargo run --release --locked --quiet --bin esker -- \
+        reproduce tournament/full --traces "$TRACES" -o tournament.html || test $? = 1
+fi
 # That a volume over emulated devices does what its simulation says, in real time.
 cargo test --release --locked --quiet -p esker-cli --test it -- --ignored live::

@@ -493,16 +493,16 @@ pub(crate) enum DevicesCommand {
         esker reproduce --all --traces traces -o reproduction.html\n  \
         esker reproduce kim/figure-3.12 -o figure.html")]
 pub(crate) struct ReproduceArguments {
-    /// PAPER, PAPER/chN[.M], PAPER/ITEM...; everything where none is given
+    /// PAPER, PAPER/chN[.M], PAPER/ITEM..., tournament; everything where none is given
     #[arg(value_name = "ITEM")]
     pub(crate) items: Vec<String>,
-    /// Everything, as without an ITEM
+    /// Everything, as without an ITEM, but for tournament/full, which takes a day
     #[arg(long, conflicts_with = "items")]
     pub(crate) all: bool,
     /// Write one page to FILE: every claim, and every figure drawn beside the published values
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Folder with the traces that the papers used (docs/reproduction.md names the files)
+    /// Folder with the traces that the papers used (docs/reproduction.md and docs/tournament.md name the files)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) traces: Option<PathBuf>,
     /// Where to write the result as JSON.

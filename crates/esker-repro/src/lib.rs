@@ -202,10 +202,10 @@ impl Hint for ReproduceError {
 
 /// Returns the items that `patterns` name, each of the form `PAPER[/chN[.M]][/ITEM]`: "agrawal", "kim/ch3",
 /// "kim/ch3.5", "kim/ch3.5/table-3.4", "agrawal/table-3". Without patterns, returns all items. No item is returned
-/// twice.
+/// twice. Those that [run on request](Item::runs_on_request) have to be named: "tournament/full".
 pub fn select(patterns: &[String]) -> Result<Vec<&'static Item>, ReproduceError> {
     if patterns.is_empty() {
-        return Ok(ITEMS.iter().collect());
+        return Ok(ITEMS.iter().filter(|item| !item.runs_on_request()).collect());
     }
     let mut wanted = vec![false; ITEMS.len()];
     for pattern in patterns {
@@ -236,6 +236,16 @@ impl Item {
         items::stated(self)
     }
 
+    /// Returns true if it reproduces no paper: its figures are nowhere else, and nothing is published to compare with.
+    pub fn is_ours(&self) -> bool {
+        self.paper() == "tournament"
+    }
+
+    /// Returns true if it takes so long that it runs only if its name is given.
+    pub fn runs_on_request(&self) -> bool {
+        items::ON_REQUEST.contains(&self.name)
+    }
+
     fn paper(&self) -> &'static str {
         self.name.split('/').next().expect("splitting gives at least one part")
     }
@@ -245,7 +255,7 @@ impl Item {
     fn matches(&self, parts: &[&str]) -> bool {
         let is_item = |item: &str| self.name.split_once('/').is_some_and(|(_, name)| name == item);
         match parts {
-            [paper] => self.paper() == *paper,
+            [paper] => self.paper() == *paper && !self.runs_on_request(),
             [paper, part] => self.paper() == *paper && (is_item(part) || self.lies_in(part)),
             [paper, chapter, item] => self.paper() == *paper && self.lies_in(chapter) && is_item(item),
             _ => false,
@@ -291,6 +301,16 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_days_runs_only_if_it_is_named() {
+        let names = |patterns: &[String]| -> Vec<&str> {
+            select(patterns).map_or(Vec::new(), |items| items.iter().map(|item| item.name).collect())
+        };
+        assert_eq!(names(&["tournament".into()]), ["tournament/quick"]);
+        assert_eq!(names(&["tournament/full".into()]), ["tournament/full"]);
+        assert_eq!(names(&[]).len(), ITEMS.len() - 1);
+    }
+
+    #[test]
     fn an_item_that_two_patterns_name_runs_once() {
         let patterns = ["kim/ch3", "kim/table-3.4", "agrawal/table-3"].map(String::from);
         let selected = select(&patterns).unwrap();
@@ -303,7 +323,7 @@ mod tests {
     #[test]
     fn every_item_has_the_sections_that_its_source_names() {
         for item in ITEMS {
-            assert!(!item.sections.is_empty(), "{}", item.name);
+            assert_ne!(item.sections.is_empty(), !item.is_ours(), "{}", item.name);
             for section in item.sections {
                 assert!(section.split('.').all(|number| number.parse::<u8>().is_ok()), "{}: {section}", item.name);
                 let named = item.source.contains(section) || item.source.contains("simulator as released");

@@ -10,6 +10,7 @@ use esker_sim::{ConfigError, Experiment, OneOrMore, RunOptions, RunSettings, Sys
 use crate::{Context, Item, ItemFault, ReproduceError};
 
 /// A trace that a paper used, or a stand-in for one.
+#[derive(Debug)]
 pub(crate) struct PaperTrace {
     /// Its description.
     pub(crate) title: &'static str,
@@ -41,6 +42,24 @@ pub(crate) const FINANCIAL1: PaperTrace = PaperTrace {
     names: &["Financial1.spc", "Financial1.spc.zst", "Financial1-first10k.spc", "Financial1-first10k.spc.zst"],
 };
 
+/// The first two hours of a virtual machine's disk, as CloudPhysics recorded them.
+pub(crate) const CLOUDPHYSICS: PaperTrace = PaperTrace {
+    title: "the CloudPhysics trace of two hours",
+    names: &["cloudphysics-2h.vscsi", "cloudphysics-2h.vscsi.zst"],
+};
+
+/// A release server at Microsoft.
+pub(crate) const DTRS: PaperTrace =
+    PaperTrace { title: "the trace DTRS", names: &["msps-dtrs-8h.ssdsim", "msps-dtrs-8h.ssdsim.zst"] };
+
+/// A personal computer, recorded by DiskMon.
+pub(crate) const MAYUN2: PaperTrace =
+    PaperTrace { title: "the trace mayun2", names: &["diskmon-mayun2.diskmon", "diskmon-mayun2.diskmon.zst"] };
+
+/// The sample that comes with esker.
+pub(crate) const SAMPLE: PaperTrace =
+    PaperTrace { title: "the sample of the repository", names: &["office-server.nbdkit.log.zst"] };
+
 /// A volume of the proxy at MSR Cambridge, or its first requests.
 pub(crate) const PRXY_0: PaperTrace = PaperTrace {
     title: "the trace prxy_0",
@@ -63,7 +82,7 @@ pub(crate) const MSR: [PaperTrace; 6] = [
 
 /// Returns the files of `folder` that items may read.
 pub fn trace_files(folder: &Path) -> Vec<PathBuf> {
-    let all = [IOZONE, POSTMARK, TPCC, FINANCIAL1, PRXY_0].into_iter().chain(MSR);
+    let all = [IOZONE, POSTMARK, TPCC, FINANCIAL1, PRXY_0, CLOUDPHYSICS, DTRS, MAYUN2, SAMPLE].into_iter().chain(MSR);
     let names = all.flat_map(|trace| trace.names);
     names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
 }

@@ -1,13 +1,14 @@
-//! The tables in docs/reproduction.md between `<!-- measured: ITEM -->` and `<!-- end -->` are those of the runs. Items
-//! that take minutes are compared with `ESKER_SOAK=2` alone. Those of items that measure this machine, between `<!--
-//! claims: ITEM -->` and `<!-- end -->`, have what is claimed and no figures; nothing is run for them.
-//! `ESKER_UPDATE_DOCS=1` writes the tables instead.
+//! The tables in docs/reproduction.md and docs/tournament.md between `<!-- measured: ITEM -->` and `<!-- end -->` are
+//! those of the runs, and so are those of figures, between `<!-- figure: TITLE -->` and `<!-- end -->`. Items that take
+//! minutes are compared with `ESKER_SOAK=2` alone, and those that need traces where `../shared/traces` has them. Those
+//! of items that measure this machine, between `<!-- claims: ITEM -->` and `<!-- end -->`, have what is claimed and no
+//! figures; nothing is run for them. `ESKER_UPDATE_DOCS=1` writes the tables instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use esker_core::words::published;
-use esker_repro::{Claim, Context, ITEMS, StatedClaim, select};
+use esker_repro::{Claim, Context, Figure, ITEMS, ItemOutcome, Scale, StatedClaim, select};
 
 /// Items that take minutes of processor time.
 const SLOW: [&str; 7] = [
@@ -25,12 +26,21 @@ fn is_slow(item: &str) -> bool {
     SLOW.contains(&item) || (item.starts_with("salman/") && !item.starts_with("salman/table"))
 }
 
-/// The claims of `item` as a table: what is missed or outside its tolerance comes first.
-fn table(item: &str) -> String {
+/// The folder of the repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What `item` finds.
+fn outcome(item: &str, traces: Option<PathBuf>) -> ItemOutcome {
     let cancel = AtomicBool::new(false);
-    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel };
     let [found] = select(&[item.to_string()]).unwrap()[..] else { panic!("`{item}` is one item") };
-    let mut claims = (found.run)(found, &context).unwrap().claims;
+    (found.run)(found, &context).unwrap()
+}
+
+/// Claims as a table: what is missed or outside its tolerance comes first.
+fn table(mut claims: Vec<Claim>) -> String {
     claims.sort_by_key(|claim| !claim.is_wrong());
     let number = |value: Option<f64>| value.map_or("-".to_string(), published);
     let row = |claim: &Claim| {
@@ -42,6 +52,17 @@ fn table(item: &str) -> String {
     };
     let rows: String = claims.iter().map(row).collect();
     format!("| claim | published | measured | tolerance | verdict |\n|---|---|---|---|---|\n{rows}")
+}
+
+/// A figure over categories as a table: a row for each curve.
+fn table_of_figure(figure: &Figure) -> String {
+    let Scale::Categories { names } = &figure.x.scale else { panic!("{} has categories", figure.title) };
+    let row = |name: &str, cells: Vec<String>| format!("| {name} | {} |\n", cells.join(" | "));
+    let rows = figure.curves.iter().map(|curve| {
+        let at = |index: usize| curve.points.iter().find(|(x, _)| *x == index as f64).map(|(_, y)| published(*y));
+        row(&curve.name, (0..names.len()).map(|index| at(index).unwrap_or("-".to_string())).collect())
+    });
+    format!("{}|---{}|\n{}", row(&figure.y.label, names.clone()), "|---".repeat(names.len()), rows.collect::<String>())
 }
 
 /// What `item` claims before it runs.
@@ -69,19 +90,49 @@ fn renewed(text: &str, kind: &str, table: impl Fn(&str, &str) -> String) -> (Str
         let (had, after) = after.split_once("<!-- end -->").expect("the table ends");
         let table = table(item, had);
         written += &format!("{before}{mark}{item} -->\n{table}<!-- end -->");
-        assert!(update || had == table, "docs/reproduction.md has another table of {item}:\n{table}");
+        assert!(update || had == table, "the page has another table of {item}:\n{table}");
         compared += 1;
         rest = after;
     }
     (written + rest, compared)
 }
 
+/// Whether tests may take minutes.
+fn soaks() -> bool {
+    std::env::var("ESKER_SOAK").is_ok_and(|soak| soak != "1")
+}
+
+/// The quick form takes minutes and needs traces that are not distributed.
+#[test]
+fn the_tables_of_the_tournament_are_those_of_its_runs() {
+    let (path, traces) = (repository().join("docs/tournament.md"), repository().join("../shared/traces"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    // The sample is found from the repository's folder.
+    let found = (soaks() && traces.is_dir()).then(|| {
+        std::env::set_current_dir(repository()).unwrap();
+        outcome("tournament/quick", Some(traces))
+    });
+    let claims = |_: &str, had: &str| found.as_ref().map_or(had.to_string(), |found| table(found.claims.clone()));
+    let (written, tables) = renewed(&text, "measured", claims);
+    let figures = |title: &str, had: &str| {
+        let Some(found) = &found else { return had.to_string() };
+        let figure = found.figures.iter().find(|figure| figure.title == title);
+        table_of_figure(figure.unwrap_or_else(|| panic!("there is no figure `{title}`")))
+    };
+    let (written, drawn) = renewed(&written, "figure", figures);
+    assert!((tables, drawn) == (1, 10), "there are tables: {tables} of claims, {drawn} of figures");
+    if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
+        std::fs::write(path, written).unwrap();
+    }
+}
+
 #[test]
 fn the_documented_tables_are_those_of_the_runs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
+    let path = repository().join("docs/reproduction.md");
     let text = std::fs::read_to_string(&path).unwrap();
-    let soak = std::env::var("ESKER_SOAK").is_ok_and(|soak| soak != "1");
-    let run = |item: &str, had: &str| if soak || !is_slow(item) { table(item) } else { had.to_string() };
+    let run = |item: &str, had: &str| {
+        if soaks() || !is_slow(item) { table(outcome(item, None).claims) } else { had.to_string() }
+    };
     let (written, of_runs) = renewed(&text, "measured", run);
     let (written, of_claims) = renewed(&written, "claims", |item, _| stated(item));
     let measured_here = ITEMS.iter().filter(|item| item.is_measured_here()).count();

@@ -141,8 +141,8 @@ fn render(item: &Item, ItemOutcome { claims, figures }: &ItemOutcome) -> String 
         ]);
     }
     let mut text = format!("{}: {}\n({})\n\n{}\n", item.name, item.title, item.source, table.render());
-    if item.is_measured_here() {
-        // No document has these figures.
+    if item.is_measured_here() || item.is_ours() {
+        // No paper and no document has these figures.
         figures.iter().for_each(|figure| text += &values(figure));
     }
     for claim in claims {

@@ -3,6 +3,7 @@
 mod agrawal;
 mod kim;
 mod salman;
+mod tournament;
 mod wu;
 mod xia;
 
@@ -137,4 +138,9 @@ pub static ITEMS: &[Item] = &[
     xia::figure_25::ITEM,
     xia::figure_26::ITEM,
     xia::little_cleaning::ITEM,
+    tournament::QUICK,
+    tournament::FULL,
 ];
+
+/// Items that take days, which run only if they are named.
+pub(crate) const ON_REQUEST: [&str; 1] = [tournament::FULL.name];

@@ -30,6 +30,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("xia/ch4", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/ch5", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/little-cleaning", "agrawal/traces", "minutes; each item is tested in its crate"),
+    ("tournament/full", "agrawal/traces", "a day"),
+    ("reproduce tournament", "reproduce agrawal/traces", "minutes; a small one is tested in its crate"),
     ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
     ("examples/cache-ranking.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
     ("cluster calibrate -o", "cluster calibrate --every 90 -o", "a minute; esker-fleet tests parts of it"),

@@ -222,6 +222,22 @@ fn truncate_weights(policy: &mut PolicySettings, children: usize) {
 }
 
 impl HybridSettings {
+    /// A hybrid of `children` with this policy, and the default of every other key.
+    pub fn new<'a>(children: impl IntoIterator<Item = &'a str>, policy: PolicySettings) -> Self {
+        Self {
+            children: children.into_iter().map(str::to_string).collect(),
+            policy,
+            extent: default_extent(),
+            capacity: None,
+            reserve: None,
+            allocate: Allocate::default(),
+            cached_extents: 0,
+            journal: false,
+            background: BackgroundSettings::default(),
+            queue_depth: None,
+        }
+    }
+
     fn device(
         &self,
         engine: impl Engine + 'static,
