@@ -56,6 +56,26 @@ fn a_missing_trace_leaves_out_its_rows_alone() {
     assert!(outcome.figures[0].curves.iter().all(|curve| curve.points.len() == 1));
 }
 
+/// What only the full form has: several sizes, both loops, and intervals over seeds.
+#[test]
+fn the_full_form_has_every_size_and_intervals_over_seeds() {
+    let Plan { fast_percents, depths, .. } = Plan::full();
+    let plan = Plan { fast_percents: fast_percents.clone(), depths: depths.clone(), seeds: 2, ..small(2) };
+    let outcome = outcome(&plan);
+    let cells = PAIRS.len() * fast_percents.len() * depths.len();
+    let unreachable = outcome.claims.iter().filter(|claim| claim.verdict == crate::ClaimVerdict::Unreachable);
+    assert_eq!(
+        unreachable.count(),
+        cells,
+        "one load is not enough for the claim of each cell; nothing else is missing"
+    );
+    let of_throughput = |figure: &&crate::Figure| figure.title.contains("throughput, requests/s");
+    let is_interval = |figure: &&crate::Figure| figure.title.ends_with("half of the 99 % interval over seeds");
+    let (intervals, means): (Vec<_>, Vec<_>) = outcome.figures.iter().filter(of_throughput).partition(is_interval);
+    assert_eq!((means.len(), intervals.len()), (cells, cells));
+    assert!(intervals.iter().all(|figure| figure.curves.iter().all(|curve| curve.points[0].1 >= 0.0)));
+}
+
 #[test]
 fn it_can_be_stopped() {
     let cancel = AtomicBool::new(true);
@@ -147,7 +167,9 @@ fn an_interval_is_that_of_students_t() {
     // Two values a distance of 2 apart: a standard error of 1, and t of 63.657 for 99 % with one degree of freedom.
     let of_two = Estimate::of(&[1.0, 3.0]);
     assert!((of_two.mean - 2.0).abs() < 1e-12 && (of_two.reach - 63.657).abs() < 1e-3, "{of_two:?}");
-    assert_eq!(Estimate::of(&[5.0]), Estimate { mean: 5.0, reach: 0.0 });
+    for equal in [&[5.0][..], &[5.0, 5.0, 5.0], &[0.0, 0.0]] {
+        assert_eq!(Estimate::of(equal), Estimate { mean: equal[0], reach: 0.0 });
+    }
 }
 
 #[test]

@@ -32,6 +32,10 @@ impl Estimate {
     /// The estimate of `values`, one for each seed.
     pub(super) fn of(values: &[f64]) -> Self {
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        // Without any deviation there is no t to take the interval from.
+        if values.windows(2).all(|pair| pair[0] == pair[1]) {
+            return Self { mean, reach: 0.0 };
+        }
         let problem = Problem {
             terms: vec!["mean"],
             rows: vec![vec![1.0]; values.len()],
