@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use esker_core::{Bytes, Nanos};
-use esker_results::Report;
 use esker_results::study::{Candidate, JudgedState};
+use esker_results::{Report, Reporting};
 use esker_sim::System;
 
 use crate::busy::Busy;
@@ -101,13 +101,13 @@ pub(crate) trait Judging: Debug + Sync {
         Ok(None)
     }
 
-    /// Finds out what the flash takes late in the trace, if that is not what the host writes. `report` has the results
-    /// of the measured run.
+    /// Finds out what the flash takes late in the trace, if that is not what the host writes. `device` is the design
+    /// after the measured run.
     fn late_writes(
         &self,
         _task: &Task<'_>,
         _design: &Design,
-        _report: &Report,
+        _device: &dyn Reporting,
         played: Option<&PlayedStretches>,
         _candidate: &mut Candidate,
     ) -> Result<Option<LateWrites>, StudyError> {

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use esker_catalogue::{Catalogue, Market, Rating};
-use esker_core::{Bytes, Ratio, Rng};
-use esker_results::study::{Budgets, Candidate, Composition, DesignPart, JudgedState, SettledState, WorkloadStudy};
+use esker_core::{Bytes, Ratio, Rng, words};
+use esker_results::study::{
+    Budgets, Candidate, Composition, DesignPart, JudgedState, PolicyReplay, SettledState, WorkloadStudy,
+};
 
-use crate::brute_force_tests::{nothing_cheaper_keeps_the_budgets, settings};
+use crate::brute_force_tests::{nothing_cheaper_keeps_the_budgets, settings, traces};
+use crate::measure::{Load, measured_run};
 use crate::offers::Offer;
 use crate::prepare::PreparedWorkload;
 use crate::{Hooks, StudySettings, load, study};
@@ -152,6 +155,113 @@ fn where_what_is_hot_changes_a_hybrid_is_not_judged_and_not_advised() {
         assert!(!candidate.judgement.keeps_budgets, "{}", candidate.name);
         let settled = settled(candidate).settled;
         assert!(settled.is_none_or(|settled| !settled.settled), "{}: {settled:?}", candidate.name);
+    }
+}
+
+/// The hot region moves every minute for ten minutes, so that one request in ten goes to extents that are not on flash
+/// yet. One disk cannot serve all requests, but it can serve these.
+const SHIFTING: SyntheticWorkload = SyntheticWorkload { moves_after_s: Some(60), seconds: 600, ..HOT };
+
+fn asked_in_50_ms(trace: &Path) -> StudySettings {
+    let settings = asked(trace, small());
+    StudySettings { budgets: Budgets { p99_us: Some(50_000.0), ..settings.budgets }, ..settings }
+}
+
+/// Cold extents leave the flash as fast as hot ones come, so that this can go on for good. More move than the results
+/// of a settled policy allow, and what they cost is part of the results.
+#[test]
+fn where_cold_data_go_back_as_fast_as_hot_data_come_a_hybrid_is_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = studied(&asked_in_50_ms(&SHIFTING.write(folder.path())));
+    assert_eq!(study.verdict.recommended.as_deref(), Some(HYBRID), "{}", study.verdict.headline);
+    let best = candidate(&study, HYBRID);
+    assert!(best.title.ends_with("hybrid (migration-with-room)"), "{}", best.title);
+    let state = settled(best).settled.unwrap();
+    assert!(!state.settled && state.steady && state.late_moves > 4 * state.late_moves_max, "{state:?}");
+    let Composition::Hybrid(hybrid) = &best.composition else { panic!("{:?}", best.composition) };
+    let compared = hybrid.compared.as_ref().unwrap();
+    let migration = compared.policies.iter().find(|one| one.policy == "migration").unwrap();
+    assert!(!migration.may_be_judged, "{compared:?}");
+    // In the busiest minute extents move to flash, too, so that more than one request in a hundred waits for the disk.
+    // Flash alone answers within 100 us.
+    let [busy, late] = [best.busy.as_ref().unwrap().response_time, best.last_quarter.unwrap()].map(|one| one.p99_us);
+    assert!(busy > 1_000.0 && late > 1_000.0, "{busy} {late}");
+    // The flash takes what the host writes to it, and the half of the moves that lead to it.
+    let day = |bytes: f64| bytes / study.profile.duration_s.unwrap() * 86_400.0;
+    let moved = day((state.late_moves * hybrid.extent_bytes) as f64 * 4.0 / 2.0);
+    let written = day(study.profile.write_bytes as f64) + moved;
+    let on_flash = best.endurance.as_ref().unwrap().host_bytes_per_day.unwrap();
+    assert!((0.85..1.15).contains(&(on_flash / written)), "{on_flash} of {written}, {moved} moved");
+    // In twice the time it is as fast, within 15 %.
+    let longer = SyntheticWorkload { seconds: 1_200, ..SHIFTING };
+    let p99_us = late_p99_us(&asked_in_50_ms(&longer.write(folder.path())));
+    assert!((p99_us / late - 1.0).abs() < 0.15, "{p99_us} {late}");
+}
+
+/// Returns the 99th percentile of [`HYBRID`] in the last quarter of the trace.
+fn late_p99_us(settings: &StudySettings) -> f64 {
+    let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+    let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
+    let prepared = PreparedWorkload::of(&workload, settings).unwrap();
+    let offers = prepared.offers(&workload, settings, &hooks).unwrap();
+    let offer = offers.iter().find(|offer| offer.name() == HYBRID).unwrap();
+    let design = offer.design(Bytes(workload.map().footprint()), settings.utilisation).unwrap();
+    let task = prepared.task(&workload, settings, &hooks);
+    let run = measured_run(&task, &design, &Load::as_traced(&workload), None).unwrap();
+    run.last_quarter.unwrap().response().quantile(0.99).as_micros_f64()
+}
+
+/// Policies are replayed on several threads, and on a part of a long trace.
+#[test]
+fn the_policy_of_hybrids_depends_on_the_trace_and_not_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let compositions = |settings: &StudySettings| {
+        let found = std::cell::RefCell::new(Vec::new());
+        offered(settings, |offers| {
+            let on_request = offers.iter().filter(|offer| offer.is_on_request());
+            found.borrow_mut().extend(on_request.map(|offer| offer.arrangement.composition(offer)));
+        });
+        found.into_inner()
+    };
+    let long = SyntheticWorkload { per_s: 900, seconds: 300, ..HOT };
+    let settings = asked(&long.write(folder.path()), small());
+    let found = compositions(&settings);
+    assert_eq!(found, compositions(&StudySettings { threads: 1, ..settings }));
+    for composition in found {
+        let Composition::Hybrid(hybrid) = composition else { panic!("{composition:?}") };
+        let compared = hybrid.compared.unwrap();
+        assert_eq!((hybrid.policy.as_str(), compared.policies.len()), ("migration", 3), "{}", hybrid.because);
+        // A request of 4 KiB counts as one and a quarter, and 200,000 are replayed.
+        assert_eq!(compared.requests, 160_000);
+    }
+}
+
+/// What placement policies do on reference traces and on the made-up one, for docs/studies.md: for `ESKER_SOAK=2`.
+#[test]
+#[expect(clippy::print_stdout, reason = "the rows are for the documentation")]
+fn what_policies_do_on_traces() {
+    if esker_testkit::soak() == 1 {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["cloudphysics-2h.vscsi.zst", "diskmon-mayun2.diskmon.zst", "hplajw-1week.srt.zst"];
+    let recorded = traces(&[&names[..], &["msps-dtrs-8h.ssdsim.zst"]].concat());
+    for trace in [SHIFTING.write(folder.path())].into_iter().chain(recorded) {
+        let mut settings = StudySettings { budgets: Budgets::default(), ..asked(&trace, small()) };
+        settings.budgets.years = 5.0;
+        settings.data.capacity = Some(Bytes(15_000_000_000_000));
+        offered(&settings, |offers| {
+            let pair = offers.iter().find(|offer| offer.name() == HYBRID).unwrap();
+            let Composition::Hybrid(hybrid) = pair.arrangement.composition(pair) else { panic!("it is a hybrid") };
+            let cell = |one: &PolicyReplay| {
+                let judged = if one.may_be_judged { "" } else { ", moving" };
+                let p99 = one.p99_us.map_or("-".into(), words::time);
+                format!("{p99}, {}{judged}", words::bytes(one.flash_bytes as f64))
+            };
+            let cells: Vec<String> = hybrid.compared.unwrap().policies.iter().map(cell).collect();
+            println!("| {} | {} | `{}` |", trace.display(), cells.join(" | "), hybrid.policy);
+        });
     }
 }
 

@@ -64,12 +64,16 @@ fn unsettled(candidate: &Candidate) -> Option<String> {
 
 /// Says why a placement policy cannot be judged, if it had not settled.
 fn still_moving(settled: &PolicySettled) -> Option<String> {
-    let PolicySettled { late_moves, late_moves_max, settled } = *settled;
-    (!settled).then(|| {
+    let PolicySettled { late_moves, late_moves_max, settled, third_moves, late_growth, steady } = *settled;
+    (!settled && !steady).then(|| {
+        let [late, most, third] = [late_moves, late_moves_max, third_moves].map(words::count);
+        let gained = match late_growth {
+            0.. => format!("{} more were on flash then", words::count(late_growth.unsigned_abs())),
+            _ => format!("{} fewer were on flash then", words::count(late_growth.unsigned_abs())),
+        };
         format!(
-            "its policy had not settled: {} extents moved in the last quarter of the trace, {} may",
-            words::count(late_moves),
-            words::count(late_moves_max)
+            "its policy had not settled: {late} extents moved in the last quarter of the trace, {most} may; {third} \
+             moved in the quarter before, and {gained}"
         )
     })
 }

@@ -90,6 +90,7 @@ impl PreparedWorkload {
             workload,
             stretch: self.busy.as_ref().map(|busy| &busy.times.stretch),
             utilisation: self.budgets.utilisation.unwrap_or(1.0),
+            p99_us: self.budgets.p99_us,
             settings,
             hooks,
         })

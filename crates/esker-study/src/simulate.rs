@@ -82,7 +82,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
         let judgement = judge(&candidate, task.budgets);
         let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
         if design.flash.is_some() && may_do {
-            let late = design.judging.late_writes(task, design, &report, played.as_ref(), &mut candidate)?;
+            let late =
+                design.judging.late_writes(task, design, run.simulation.device(), played.as_ref(), &mut candidate)?;
             flash_wear =
                 Some(endurance::flash_wear(workload, &mut run.simulation, &report.devices, late.as_ref(), hooks)?);
         }

@@ -262,6 +262,14 @@ impl Strain {
     /// The result of a design that cannot keep up.
     pub(crate) const TOO_MUCH: Self = Self { busy: None, busy_by_bytes: None, hour_p99_us: None, ended: None };
 
+    /// Adds the busiest stretch by bytes, which was played alone. A design that cannot keep up with it cannot keep up.
+    pub(crate) fn add_by_bytes(&mut self, by_bytes: Self) {
+        match by_bytes.busy {
+            Some(busy) => self.busy_by_bytes = Some(busy),
+            None => *self = Self::TOO_MUCH,
+        }
+    }
+
     /// The results of the stretches in which budgets hold.
     fn judged(&self) -> impl Iterator<Item = &BusyResults> {
         self.busy.iter().chain(&self.busy_by_bytes)

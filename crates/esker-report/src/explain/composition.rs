@@ -1,7 +1,9 @@
 //! What a design is made of, step by step.
 
 use esker_core::words;
-use esker_results::study::{CachedVolume, Candidate, Composition, DesignPart, JudgedState, PartRole, WarmState};
+use esker_results::study::{
+    CachedVolume, Candidate, Composition, DesignPart, Hybrid, JudgedState, PartRole, SettledState, WarmState,
+};
 
 use super::Page;
 
@@ -32,9 +34,48 @@ impl Page {
     /// Adds a section on how the parts work together, if there is more to say than what they are.
     pub(super) fn composition(&mut self, candidate: &Candidate) {
         match &candidate.composition {
-            Composition::Alike | Composition::Hybrid(_) => {}
+            Composition::Alike => {}
+            Composition::Hybrid(hybrid) => self.hybrid(hybrid, &candidate.judged),
             Composition::Cache(cache) => self.cache(cache, &candidate.judged),
         }
+    }
+
+    fn hybrid(&mut self, hybrid: &Hybrid, judged: &JudgedState) {
+        let Some(compared) = &hybrid.compared else { return };
+        self.section("Placement policy");
+        self.step(&format!("extents of {}", words::bytes(hybrid.extent_bytes as f64)));
+        self.step(&format!("{} ({})", hybrid.policy, hybrid.because.trim_end_matches('.')));
+        self.step(&format!(
+            "compared on {}, in the last quarter of {} requests:",
+            compared.on,
+            words::count(compared.requests)
+        ));
+        for other in &compared.policies {
+            let p99 = other.p99_us.map_or("cannot keep up".to_string(), |p99| format!("p99 {}", words::time(p99)));
+            let [written, moved] = [other.flash_bytes, other.moved_bytes].map(|bytes| words::bytes(bytes as f64));
+            let judged = if other.may_be_judged { "" } else { "; had not settled" };
+            self.step(&format!("  {}: {p99}, {written} written to flash, {moved} moved{judged}", other.policy));
+        }
+        if let JudgedState::Settled(state) = judged {
+            self.settled(state);
+        }
+    }
+
+    fn settled(&mut self, state: &SettledState) {
+        let Some(settled) = &state.settled else { return };
+        let verdict = match (settled.settled, settled.steady) {
+            (true, _) => "settled",
+            (false, true) => "it goes on as it does, and is judged with its moves",
+            (false, false) => "not settled",
+        };
+        self.step(&format!(
+            "extents moved in the third quarter of the trace: {}, in the last: {} ({} may; {} more on flash): \
+             {verdict}",
+            words::count(settled.third_moves),
+            words::count(settled.late_moves),
+            words::count(settled.late_moves_max),
+            settled.late_growth
+        ));
     }
 
     fn cache(&mut self, cache: &CachedVolume, judged: &JudgedState) {

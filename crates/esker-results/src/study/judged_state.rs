@@ -46,6 +46,16 @@ pub struct PolicySettled {
     pub late_moves_max: u64,
     /// Whether no more did.
     pub settled: bool,
+    /// Extents that moved during the third quarter.
+    #[serde(default)]
+    pub third_moves: u64,
+    /// By how many extents more the flash held at the end of the last quarter than at its beginning.
+    #[serde(default)]
+    pub late_growth: i64,
+    /// Whether the policy moved about as much in both quarters, and as much back to disks as to flash: then it goes on
+    /// like that, and the design is judged with its moves.
+    #[serde(default)]
+    pub steady: bool,
 }
 
 /// How warm a cache was.

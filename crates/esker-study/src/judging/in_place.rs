@@ -1,8 +1,8 @@
 //! Judges designs of several products in which nothing moves: as those that do the same at any time, but of what the
 //! host writes their flash takes only a part.
 
-use esker_results::Report;
 use esker_results::study::{Candidate, JudgedState};
+use esker_results::{Report, Reporting};
 
 use super::AtAnyTime;
 use super::last_quarter::flash_pages;
@@ -27,11 +27,11 @@ impl Judging for InPlace {
         &self,
         _: &Task<'_>,
         _: &Design,
-        report: &Report,
+        device: &dyn Reporting,
         _: Option<&PlayedStretches>,
         _: &mut Candidate,
     ) -> Result<Option<LateWrites>, StudyError> {
-        Ok(Some(LateWrites { pages: flash_pages(report) as f64, once_bytes: 0 }))
+        Ok(Some(LateWrites { pages: flash_pages(&Report::of(device)) as f64, once_bytes: 0 }))
     }
 
     fn headroom(

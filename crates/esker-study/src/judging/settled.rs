@@ -1,18 +1,21 @@
 //! Judges designs whose placement policy moves data, and whether the policy has settled by the end of the trace.
 //!
 //! Until then, results describe a transition: extents go on moving, and how much room they find in the end is not
-//! known. No policy of esker moves cold data back to make room, so hot data that change all the time fill the flash. If
-//! many extents still move in the last quarter of the trace, the design is therefore not judged.
+//! known. If many extents still move in the last quarter of the trace, the design is judged only if its policy moves
+//! cold data back as fast as hot data come, and as fast as in the quarter before: then this goes on for good, and what
+//! it costs is part of the results.
 
 use std::cell::Cell;
 
 use esker_core::{Control, Nanos, Ratio};
-use esker_results::Report;
-use esker_results::study::{Candidate, JudgedState, PolicySettled, SettledState};
-use esker_sim::RunMeasurements;
+use esker_results::study::{Candidate, Headroom, JudgedState, PolicySettled, SettledState};
+use esker_results::{Report, Reporting};
+use esker_sim::Simulation;
 
-use super::last_quarter::{self, LEFT_OUT, flash_pages};
+use super::last_quarter;
+use super::quarters::{PlacementCounts, PlayedParts, QuarterCounts, policy_settled};
 use super::ready::{after_trace, play_loads, under_load};
+use super::round::stressed_around;
 use crate::StudyError;
 use crate::busy::Busy;
 use crate::design::{Design, Judging, PlayedStretches};
@@ -20,11 +23,8 @@ use crate::endurance::LateWrites;
 use crate::load::StudyWorkload;
 use crate::run::DesignRun;
 use crate::setup::set_up;
-use crate::strain::{Limits, LoadSearch, StressResults};
+use crate::strain::{Limits, LoadSearch, Strain, StressResults};
 use crate::task::Task;
-
-/// An extent moves after this many requests to it: the default of the policy.
-const REQUESTS_A_MOVE: u64 = 4;
 
 /// Judges a design once its placement policy has settled: by the last quarter of the measured run, and by the busiest
 /// stretches played after it.
@@ -33,7 +33,7 @@ pub(crate) struct Settled;
 
 impl Judging for Settled {
     fn state(&self, report: &Report) -> JudgedState {
-        JudgedState::Settled(SettledState { moved_extents: moved(report).extents, settled: None })
+        JudgedState::Settled(SettledState { moved_extents: moved_extents(report), settled: None })
     }
 
     /// Before the last quarter, the policy may not have settled.
@@ -49,12 +49,13 @@ impl Judging for Settled {
         &self,
         task: &Task<'_>,
         design: &Design,
-        report: &Report,
+        device: &dyn Reporting,
         _: Option<&PlayedStretches>,
         candidate: &mut Candidate,
     ) -> Result<Option<LateWrites>, StudyError> {
-        let (settled, late) = late(task, design, report)?;
-        let moved_extents = moved(report).extents;
+        let end = PlacementCounts::of(device);
+        let (settled, late) = late(task, design, &end)?;
+        let moved_extents = end.moves.moved_extents;
         candidate.judged = JudgedState::Settled(SettledState { moved_extents, settled: Some(settled) });
         Ok(Some(late))
     }
@@ -62,19 +63,24 @@ impl Judging for Settled {
     fn headroom(
         &self,
         task: &Task<'_>,
-        _: &Design,
+        design: &Design,
         asked: (&Busy, &Limits),
         _: Option<PlayedStretches>,
         run: &mut DesignRun,
         candidate: &mut Candidate,
     ) -> Result<(), StudyError> {
-        let StressResults { first, headroom } = under_load(task, asked, &mut run.simulation)?;
+        let StressResults { first, headroom } = match candidate.judged {
+            JudgedState::Settled(SettledState { settled: Some(settled), .. }) if goes_on(&settled) => {
+                stressed_around(task, design, asked)?
+            }
+            _ => under_load(task, asked, &mut run.simulation)?,
+        };
         candidate.headroom = Some(headroom);
         (candidate.busy, candidate.busy_by_bytes) = (first.busy, first.busy_by_bytes);
         Ok(())
     }
 
-    /// The policy has to see the trace first.
+    /// The policy has to see the trace first. If it goes on moving as it did, the trace comes round to each stretch.
     fn stressed(
         &self,
         task: &Task<'_>,
@@ -82,38 +88,63 @@ impl Judging for Settled {
         asked: (&Busy, &Limits),
         search: LoadSearch,
     ) -> Result<StressResults, StudyError> {
-        play_loads(task, asked, search, || after_trace(task, design))
+        let mut counts = QuarterCounts::default();
+        let Some(simulation) = play_quarters(task, design, &mut counts, task.workload.profile.requests)? else {
+            return Ok(StressResults { first: Strain::TOO_MUCH, headroom: Headroom::default() });
+        };
+        if goes_on(&policy_settled(&counts, task.workload.profile.requests)) {
+            return stressed_around(task, design, asked);
+        }
+        let played = Cell::new(Some(simulation));
+        play_loads(task, asked, search, || match played.take() {
+            Some(simulation) => Ok(Some(simulation)),
+            None => after_trace(task, design),
+        })
     }
 }
 
-/// Judges the last quarter of the requests of a measured run whose results are in `report`. To find the counts at its
-/// beginning, it replays the other three quarters on a new device, as the run did. The policy has settled if the
-/// requests that made extents move in that quarter are too few to matter in a 99th percentile.
-fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySettled, LateWrites), StudyError> {
+/// Returns true if the policy has not settled, but moves as much as it will for good.
+fn goes_on(settled: &PolicySettled) -> bool {
+    settled.steady && !settled.settled
+}
+
+/// Plays the first `requests` requests of the trace on a new device, and notes the counts by the quarters of the trace
+/// up to there. Returns `None` if the design cannot keep up.
+fn play_quarters(
+    task: &Task<'_>,
+    design: &Design,
+    counts: &mut QuarterCounts,
+    requests: u64,
+) -> Result<Option<Simulation>, StudyError> {
     let mut simulation = set_up(task, design, Ratio::ONE)?;
     simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
-    let left_out = Cell::default();
-    let early = task.workload.requests.first(last_quarter::requests_before(task.workload));
-    let early = simulation.arrivals(&early, &left_out).map_err(StudyError::design)?;
-    let played = simulation.play(early, &mut RunMeasurements::new(), &mut task.hooks.go_on());
-    played.map_err(StudyError::design)?;
-    let before = Report::of(simulation.device());
-    let late_moves = moved(report).extents.saturating_sub(moved(&before).extents);
-    let late_moves_max = task.workload.profile.requests / 4 / LEFT_OUT / REQUESTS_A_MOVE;
-    let settled = PolicySettled { late_moves, late_moves_max, settled: late_moves <= late_moves_max };
-    let pages = 4.0 * flash_pages(report).saturating_sub(flash_pages(&before)) as f64;
-    Ok((settled, LateWrites { pages, once_bytes: moved(report).bytes }))
+    let mut parts = PlayedParts::new(simulation, &task.workload.requests);
+    let all = task.workload.profile.requests;
+    let ends = [0, all / 2, last_quarter::requests_before(task.workload), all];
+    for (count, upto) in counts.iter_mut().zip(ends).filter(|(_, upto)| *upto <= requests) {
+        if parts.up_to(upto, task.hooks)?.is_none() {
+            return Ok(None);
+        }
+        *count = PlacementCounts::of(parts.simulation.device());
+    }
+    Ok(Some(parts.simulation))
 }
 
-/// What a placement policy moved.
-struct Moved {
-    extents: u64,
-    bytes: u64,
+/// Judges the last quarter of the requests of a measured run that ended with `end`. To find the counts before it, it
+/// replays the other three quarters on a new device, as the run did.
+fn late(task: &Task<'_>, design: &Design, end: &PlacementCounts) -> Result<(PolicySettled, LateWrites), StudyError> {
+    let mut counts = [*end; 4];
+    play_quarters(task, design, &mut counts, last_quarter::requests_before(task.workload))?;
+    let [begin, _, before, end] = counts;
+    let settled = policy_settled(&counts, task.workload.profile.requests);
+    let pages = 4.0 * end.flash_pages.saturating_sub(before.flash_pages) as f64;
+    // What goes on moving is written for good.
+    let once_bytes = if goes_on(&settled) { 0 } else { end.moved_to_flash(&begin) };
+    Ok((settled, LateWrites { pages, once_bytes }))
 }
 
-fn moved(report: &Report) -> Moved {
-    let placement = report.devices.values().find_map(|device| device.placement).unwrap_or_default();
-    Moved { extents: placement.moved_extents, bytes: placement.moved_bytes }
+fn moved_extents(report: &Report) -> u64 {
+    report.devices.values().find_map(|device| device.placement).unwrap_or_default().moved_extents
 }
 
 #[cfg(test)]
@@ -142,7 +173,7 @@ mod tests {
         let design = offer.design(Bytes(workload.map().footprint()), settings.utilisation).unwrap();
         let task = prepared.task(&workload, &settings, &hooks);
         let run = measured_run(&task, &design, &Load::as_traced(&workload), None).unwrap();
-        let (settled, late) = late(&task, &design, &Report::of(run.simulation.device())).unwrap();
+        let (settled, late) = late(&task, &design, &PlacementCounts::of(run.simulation.device())).unwrap();
         (settled.late_moves, late.pages)
     }
 

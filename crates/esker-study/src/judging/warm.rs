@@ -1,32 +1,22 @@
-//! Judges designs with a cache when that is warm. It plays the trace from the end of the busy stretch to the end of the
-//! trace, then from the beginning to the busy stretch, as if the trace repeated; then the stretch itself.
-//!
-//! Every request is played once, as in the trace. Lines that are used for the first time therefore miss as often as in
-//! the trace. If the stretches were played after the whole trace, as on other designs, the cache would hold everything
-//! that they ask for.
+//! Judges designs with a cache when that is warm: when the trace has come round to the busy stretch.
 
-use std::cell::Cell;
-
-use esker_core::{Arrival, Control, LatencyHistogram, Nanos, Ratio, ReplayEnd};
+use esker_core::Nanos;
 use esker_results::study::{CacheWarmed, Candidate, Headroom, JudgedState, WarmState};
 use esker_results::{FlashCacheReport, LatencySummary, Report, Reporting};
-use esker_sim::{RunMeasurements, Simulation};
 
 use super::last_quarter::{self, LEFT_OUT, flash_pages};
+use super::round::{PlayedAround, play_around};
 use crate::StudyError;
 use crate::busy::{Busy, Stretch};
 use crate::design::{Design, Judging, PlayedStretches};
 use crate::endurance::LateWrites;
 use crate::load::StudyWorkload;
 use crate::run::DesignRun;
-use crate::setup::set_up;
 use crate::strain::{Limits, LoadSearch, Strain, StressResults, Stretches, headroom, loads, strain};
 use crate::task::Task;
 
 /// With fewer requests than this before the busy stretch, one in a hundred of a quarter of them says nothing.
 const REQUESTS_MIN: u64 = 4 * LEFT_OUT;
-/// Time between two parts of the trace.
-const GAP: Nanos = Nanos::from_secs(1);
 
 /// Judges a design once its cache is warm: by the busiest stretches, each played after the rest of the trace.
 #[derive(Debug)]
@@ -109,10 +99,7 @@ pub(crate) fn warm(
     let broken = task.limits.as_ref().and_then(|limits| warm.played.strain.broken(limits, load));
     if let (Some(by_bytes), None) = (busy.times.by_bytes, broken) {
         let Some(again) = warm_before(task, busy, design, (by_bytes, load))? else { return Ok(None) };
-        match again.played.strain.busy {
-            Some(busy) => warm.played.strain.busy_by_bytes = Some(busy),
-            None => warm.played.strain = Strain::TOO_MUCH,
-        }
+        warm.played.strain.add_by_bytes(again.played.strain);
     }
     Ok(Some(warm))
 }
@@ -124,24 +111,10 @@ fn warm_before(
     design: &Design,
     (stretch, load): (Stretch, f64),
 ) -> Result<Option<WarmResults>, StudyError> {
-    let mut simulation = set_up(task, design, Ratio::ONE)?;
-    simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
-    let left_out = Cell::default();
-    let around = |simulation: &Simulation| -> Result<_, StudyError> {
-        let all = || simulation.arrivals(&task.workload.requests, &left_out).map_err(StudyError::design);
-        Ok(coming_round(all()?, all()?, stretch))
-    };
-    let rest = around(&simulation)?.count() as u64;
-    let early = rest - rest / 4;
-    let part = |simulation: &mut Simulation, from: u64, count: u64| {
-        let requests = around(simulation)?.skip(usize(from)).take(usize(count));
-        play(task, simulation, requests)
-    };
-    if part(&mut simulation, 0, early)?.is_none() {
-        return Ok(None);
-    }
-    let before = CacheCounts::of(simulation.device());
-    let Some(late) = part(&mut simulation, early, rest - early)? else { return Ok(None) };
+    let mut before = CacheCounts::default();
+    let at_quarter = |device: &dyn Reporting| before = CacheCounts::of(device);
+    let Some(round) = play_around(task, design, stretch, at_quarter)? else { return Ok(None) };
+    let PlayedAround { mut simulation, requests: rest, last_quarter: late } = round;
     let quarter = CacheCounts::of(simulation.device());
     let stretches = Stretches::alone(busy, &stretch, &simulation)?;
     let strain = strain(&stretches, &mut simulation, load, task.hooks)?;
@@ -188,49 +161,8 @@ fn carried(
     })
 }
 
-/// Returns the requests after `stretch`, and then those before it. Their times begin at zero.
-fn coming_round(
-    all: impl Iterator<Item = Arrival>,
-    again: impl Iterator<Item = Arrival>,
-    stretch: Stretch,
-) -> impl Iterator<Item = Arrival> {
-    let mut end = Nanos::ZERO;
-    let after = all
-        .filter(move |arrival| arrival.at >= stretch.to)
-        .map(move |arrival| Arrival { at: arrival.at - stretch.to, ..arrival });
-    let before = again.take_while(move |arrival| arrival.at < stretch.from);
-    let mut begin = None;
-    after.map(|arrival| (false, arrival)).chain(before.map(|arrival| (true, arrival))).map(
-        move |(is_before, arrival)| {
-            if !is_before {
-                end = arrival.at;
-                return arrival;
-            }
-            let begin = *begin.get_or_insert(end + GAP);
-            Arrival { at: begin + arrival.at, ..arrival }
-        },
-    )
-}
-
-/// Replays requests a little later, with the same times between them. Returns their response times, or `None` if the
-/// device cannot keep up.
-fn play(
-    task: &Task<'_>,
-    simulation: &mut Simulation,
-    requests: impl Iterator<Item = Arrival>,
-) -> Result<Option<LatencyHistogram>, StudyError> {
-    simulation.rest(GAP);
-    let mut first = None;
-    let requests = requests.map(move |arrival| {
-        let first = *first.get_or_insert(arrival.at);
-        Arrival { at: arrival.at - first, ..arrival }
-    });
-    let mut measured = RunMeasurements::new();
-    let replay = simulation.play(requests, &mut measured, &mut task.hooks.go_on()).map_err(StudyError::design)?;
-    Ok((replay.end == ReplayEnd::Complete).then(|| measured.statistics().response()))
-}
-
 /// Counters of the cache and the flash since measuring began.
+#[derive(Default)]
 struct CacheCounts {
     cache: FlashCacheReport,
     pages: u64,
@@ -242,27 +174,5 @@ impl CacheCounts {
         let pages = flash_pages(&report);
         let cache = report.devices.into_values().find_map(|device| device.flash_cache).unwrap_or_default();
         Self { cache, pages }
-    }
-}
-
-fn usize(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use esker_core::{Bytes, Lba, Request};
-
-    #[test]
-    fn what_comes_after_the_stretch_comes_first_and_nothing_comes_twice() {
-        let at = |second: u64| Arrival { at: Nanos::from_secs(second), request: Request::read(Lba(0), Bytes(512)) };
-        let all = || (0..10).map(at);
-        let stretch = Stretch { from: Nanos::from_secs(3), to: Nanos::from_secs(6), requests: 3 };
-        let times: Vec<u64> = coming_round(all(), all(), stretch).map(|arrival| arrival.at.0 / 1_000_000_000).collect();
-        // Seconds 6 to 9 and, a second later, 0 to 2.
-        assert_eq!(times, [0, 1, 2, 3, 4, 5, 6]);
-        let late = Stretch { from: Nanos::from_secs(7), to: Nanos::from_secs(10), requests: 3 };
-        assert_eq!(coming_round(all(), all(), late).count(), 7);
     }
 }

@@ -33,10 +33,20 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
+    /// Returns what the pair costs if nothing works.
+    pub(super) fn cost(&self, inputs: &OfferInputs<'_>) -> Money {
+        let cost = |part: &Part<'_>| part.cost(inputs.copies(), 0.0, &inputs.settings.running).total;
+        cost(&self.flash) + cost(&self.disks)
+    }
+
     /// Returns true if the pair costs less than its flash alone.
     pub(super) fn is_cheaper_than_flash(&self, inputs: &OfferInputs<'_>) -> bool {
-        let cost = |part: &Part<'_>| part.cost(inputs.copies(), 0.0, &inputs.settings.running).total;
-        self.alone.is_none_or(|alone| cost(&self.flash) + cost(&self.disks) < alone)
+        self.alone.is_none_or(|alone| self.cost(inputs) < alone)
+    }
+
+    /// Names the pair, for people.
+    pub(super) fn title(&self, copies: u32) -> String {
+        [&self.flash, &self.disks].map(|part| part.title_of_all(copies)).join(" + ")
     }
 }
 

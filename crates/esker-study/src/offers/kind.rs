@@ -61,6 +61,8 @@ pub(crate) struct OfferInputs<'a> {
     pub(crate) stretch: Option<&'a Stretch>,
     /// The budget for the busiest resource.
     pub(crate) utilisation: f64,
+    /// The budget for the 99th percentile, if there is one.
+    pub(crate) p99_us: Option<f64>,
     pub(crate) settings: &'a StudySettings,
     pub(crate) hooks: &'a Hooks<'a>,
 }

@@ -132,6 +132,12 @@ impl Part<'_> {
         let in_use = if self.terms == Terms::InUse { ", already in use" } else { "" };
         format!("{}, {size}{in_use}", self.product.title)
     }
+
+    /// Names all devices, of each of `copies` copies of the data, for people.
+    pub(crate) fn title_of_all(&self, copies: u32) -> String {
+        let mirrored = if self.mirrors > 1 { ", mirrored" } else { "" };
+        format!("{} x {}{mirrored}", self.devices(copies), self.title())
+    }
 }
 
 impl<'a> Offer<'a> {
@@ -159,11 +165,7 @@ impl Offer<'_> {
         if self.devices() == 1 {
             return self.first().title();
         }
-        let part = |part: &Part<'_>| {
-            let mirrored = if part.mirrors > 1 { ", mirrored" } else { "" };
-            format!("{} x {}{mirrored}", part.devices(self.copies), part.title())
-        };
-        let parts: Vec<String> = self.parts.iter().map(part).collect();
+        let parts: Vec<String> = self.parts.iter().map(|part| part.title_of_all(self.copies)).collect();
         let how = self.arrangement.in_title(self).map_or(String::new(), |how| format!(", {how}"));
         let copies = if self.copies > 1 { format!(", {} copies", self.copies) } else { String::new() };
         parts.join(" + ") + &how + &copies

@@ -65,6 +65,13 @@ pub(crate) struct TouchedData {
     pub(crate) least: PartMinimum,
 }
 
+impl TouchedData {
+    /// Returns touched data of which one drive may hold all.
+    pub(crate) fn of_one(active: Bytes, utilisation: Ratio) -> Self {
+        Self { active, utilisation, least: PartMinimum::ALONE }
+    }
+}
+
 /// Returns the simulated part of each of `drives`, without data; and the flash of the whole drives.
 pub(crate) fn drive(drives: &Part<'_>, data: TouchedData) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
     let whole = WholeDrive::of(drives.product, drives.capacity.bytes).ok_or_else(|| settings_fault(drives.product))?;

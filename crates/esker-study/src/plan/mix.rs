@@ -154,7 +154,12 @@ impl Arrangement for Mix {
     }
 
     fn composition(&self, _: &Offer<'_>) -> Composition {
-        Composition::Hybrid(Hybrid { policy: POLICY.into(), extent_bytes: AREA_BYTES, reserve_bytes: 0 })
+        Composition::Hybrid(Hybrid {
+            policy: POLICY.into(),
+            extent_bytes: AREA_BYTES,
+            reserve_bytes: 0,
+            ..Hybrid::default()
+        })
     }
 }
 
