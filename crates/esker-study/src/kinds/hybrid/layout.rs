@@ -37,6 +37,11 @@ pub(super) fn on_flash(flash: &Part<'_>, disks: &Part<'_>, touched: u64, data: T
     Bytes(touched.min((touched as f64 * share + free) as u64))
 }
 
+/// Returns the share of the data that is on flash at first, as the power of two that is next to its weight or below.
+pub(super) fn power_of_share(flash: &Part<'_>, disks: &Part<'_>) -> u32 {
+    first_weight(share_at_first(flash, disks)).ilog2()
+}
+
 /// Returns the share of the data that is on flash before the first request where nothing moves back.
 fn share_at_first(flash: &Part<'_>, disks: &Part<'_>) -> f64 {
     FILLED_AT_FIRST * flash.bytes() as f64 / disks.bytes().max(1) as f64

@@ -7,7 +7,7 @@ mod choice;
 mod layout;
 mod policies;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use esker_core::registry::{Entry, ParameterSource};
@@ -61,14 +61,18 @@ struct OneVolume {
     choice: Arc<PolicyChoice>,
 }
 
-/// Returns every hybrid that may be worth its price. Policies are compared on the cheapest pair whose flash has room
-/// for all that the trace touches, and on the cheapest pair whose flash has not.
+/// Returns every hybrid that may be worth its price. Policies are compared on the cheapest of all pairs that are alike:
+/// those whose flash has room for all that the trace touches, or has not, and has about the same share of the data.
+/// What of the data lies on flash at first decides what a policy finds out about it.
 fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
     let pairs = pairs::pairs(inputs)?.into_iter().filter(|pair| pair.is_cheaper_than_flash(inputs));
     let pairs: Vec<(Pair<'a>, Bytes)> = pairs.filter_map(|pair| Some((pair, extent(&pair)?))).collect();
     let touched = pairs::touched(Bytes(inputs.workload.map().footprint()));
     let data = TouchedData::of_one(Bytes(touched), inputs.settings.utilisation);
-    let holds_all = |pair: &Pair<'_>| layout::on_flash(&pair.flash, &pair.disks, touched, data).0 == touched;
+    let kind_of = |(pair, _): &(Pair<'_>, Bytes)| {
+        let holds_all = layout::on_flash(&pair.flash, &pair.disks, touched, data).0 == touched;
+        (holds_all, layout::power_of_share(&pair.flash, &pair.disks))
+    };
     let offer = |(pair, extent): &(Pair<'a>, Bytes), choice: &Arc<PolicyChoice>| Offer {
         kind: &ENTRY,
         arrangement: Arc::new(OneVolume { extent: *extent, choice: Arc::clone(choice) }),
@@ -76,17 +80,17 @@ fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
         copies: inputs.copies(),
     };
     let sample = (!pairs.is_empty()).then(|| Sample::of(inputs)).transpose()?;
-    let mut choices: BTreeMap<bool, Arc<PolicyChoice>> = BTreeMap::new();
-    for all in [true, false] {
-        let alike = pairs.iter().filter(|(pair, _)| holds_all(pair) == all);
+    let mut choices: BTreeMap<(bool, u32), Arc<PolicyChoice>> = BTreeMap::new();
+    for kind in pairs.iter().map(kind_of).collect::<BTreeSet<_>>() {
+        let alike = pairs.iter().filter(|&pair| kind_of(pair) == kind);
         let cheapest = alike.min_by_key(|(pair, _)| pair.cost(inputs));
         let (Some(pair), Some(sample)) = (cheapest, &sample) else { continue };
         let with = |policy| offer(pair, &Arc::new(PolicyChoice::without_others(policy)));
         let title = pair.0.title(inputs.copies());
         let design = |policy| with(policy).design(data.active, data.utilisation);
-        choices.insert(all, Arc::new(choice::compare(inputs, sample, (&title, pair.1), design)?));
+        choices.insert(kind, Arc::new(choice::compare(inputs, sample, (&title, pair.1), design)?));
     }
-    Ok(pairs.iter().map(|pair| offer(pair, &choices[&holds_all(&pair.0)])).collect())
+    Ok(pairs.iter().map(|pair| offer(pair, &choices[&kind_of(pair)])).collect())
 }
 
 /// Returns the size of an extent: the smallest with which the map has room for all devices, or `None` if there is none.
