@@ -128,19 +128,18 @@ fn page_bytes(report: &Report) -> f64 {
 
 /// Chooses among the results of all policies, the simplest of which is first; returns its place, and why. It takes the
 /// one with the lowest 99th percentile among those that may be judged and keep the budget of `limit_us`; if none does,
-/// among those that may be judged, or else among all. Of those that are within [`NOISE`] of it, it takes the one that
+/// among all: with other devices it may settle. Of those that are within [`NOISE`] of it, it takes the one that
 /// writes least to the flash, of those within the same noise the one that moves least, and of those the first.
 /// `few_bytes` more written or moved are noise, too: what a policy may still move that counts as settled.
 fn choose(replays: &[PolicyReplay], limit_us: Option<f64>, few_bytes: u64) -> (usize, String) {
     let p99 = |place: &usize| replays[*place].p99_us.unwrap_or(f64::INFINITY);
     let keeps = |place: &usize| p99(place) <= limit_us.unwrap_or(f64::MAX);
     let places = || 0..replays.len();
-    let judged: Vec<usize> = places().filter(|&place| replays[place].may_be_judged).collect();
-    let within: Vec<usize> = judged.iter().copied().filter(keeps).collect();
-    let (among, which) = match (within.is_empty(), judged.is_empty()) {
-        (false, _) => (within, "of the policies that keep the budget"),
-        (true, false) => (judged, "of the policies that can be judged, none of which keeps the budget"),
-        (true, true) => (places().collect(), "of the policies, none of which can be judged"),
+    let judged = places().filter(|&place| replays[place].may_be_judged);
+    let within: Vec<usize> = judged.filter(keeps).collect();
+    let (among, which) = match within.is_empty() {
+        false => (within, "of the policies that keep the budget"),
+        true => (places().collect(), "of the policies, none of which keeps the budget and can be judged"),
     };
     let few = few_bytes as f64;
     let fastest = nearly_least(&among, 0.0, p99);
@@ -204,8 +203,8 @@ mod tests {
         let unjudged = PolicyReplay { may_be_judged: false, ..replayed("unjudged", 100.0, [1, 1]) };
         let slow = replayed("slow", 900.0, [5, 5]);
         assert_eq!(chosen(&[unjudged.clone(), slow.clone()], 1_000.0), "slow");
-        // A policy over the budget that would be judged still goes before one that cannot be.
-        assert_eq!(chosen(&[unjudged.clone(), slow], 500.0), "slow");
-        assert_eq!(chosen(&[replayed("none", 0.0, [0, 0]), unjudged], 500.0), "none");
+        // If none does both, the fastest is nearest to the budget.
+        assert_eq!(chosen(&[slow, unjudged.clone()], 500.0), "unjudged");
+        assert_eq!(chosen(&[replayed("cannot-keep-up", 0.0, [0, 0]), unjudged], 500.0), "unjudged");
     }
 }
