@@ -163,7 +163,7 @@ impl<M: Model> Pair<M> {
                     self.host.places[extent.0 as usize] = to.0;
                     self.place(extent.0);
                 }
-                let outcome = if done { MoveOutcome::Done } else { MoveOutcome::WrittenMeanwhile };
+                let outcome = if done { MoveOutcome::Done } else { MoveOutcome::Failed };
                 self.tell(&Event::Moved { extent, outcome })
             }
             Step::Wait { millis } => {

@@ -21,7 +21,7 @@ pub struct PlacementReport {
     pub merged_writes: u64,
     /// Bytes that these wrote in addition to the host's.
     pub merged_bytes: u64,
-    /// Copies that were begun and then given up: the host wrote to the extent again and again, or a device failed.
+    /// Copies that were begun and then given up: a device failed or refused them, or moves were paused.
     pub abandoned_moves: u64,
     /// Extents that the host trimmed, whose places were freed.
     pub freed_extents: u64,

@@ -1,5 +1,6 @@
 //! Copies that move an extent: read its data from the old place, write them durably to the new one, and only then
-//! change the map. Meanwhile the host's writes still go to the old place, and make the copy stale.
+//! change the map. Meanwhile the host's writes still go to the old place, and make the copy stale. An extent that is
+//! written all the time would never move: after some time, its writes wait for the copy.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,11 @@ pub(super) const COPIES_MAX: usize = 24;
 /// Most merges under way at a time (see `merges.rs`); each needs a buffer of one extent, too.
 pub(super) const MERGES_MAX: usize = 24;
 
-/// How often a copy is tried if the host keeps writing to the extent.
+/// How often a copy is tried if the host keeps writing to the extent. The last time, these writes wait.
 const TRIES_MAX: u8 = 4;
+
+/// How many of the host's writes pass a copy that waits for earlier ones to end. Those after them wait.
+const PASSED_MAX: u8 = 16;
 
 /// A copy under way.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,22 @@ pub(super) struct ExtentCopy {
     /// Whether the host has written to the extent since the copy began.
     stale: bool,
     tries: u8,
+    /// Writes of the host that were sent while the copy waited for earlier ones to end; at most [`PASSED_MAX`].
+    passed: u8,
+}
+
+impl ExtentCopy {
+    /// Returns true if the host's writes to the extent have to wait.
+    fn holds_writes(&self) -> bool {
+        match self.stage {
+            CopyStage::Waiting => self.passed == PASSED_MAX,
+            CopyStage::Reading | CopyStage::Writing => self.is_last_try(),
+        }
+    }
+
+    fn is_last_try(&self) -> bool {
+        self.tries == TRIES_MAX
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +72,6 @@ pub(super) enum CopyStep {
     Write,
     /// The copy is complete: change the map.
     Switch,
-    /// Give up: it was tried too often.
-    GiveUp,
 }
 
 /// All copies under way, by the number of their buffer.
@@ -111,8 +129,17 @@ impl Copies {
         if slot == self.slots.len() {
             self.slots.push(None);
         }
-        self.slots[slot] =
-            Some(ExtentCopy { extent, from, to, priority, drains, stage: CopyStage::Waiting, stale: false, tries: 0 });
+        self.slots[slot] = Some(ExtentCopy {
+            extent,
+            from,
+            to,
+            priority,
+            drains,
+            stage: CopyStage::Waiting,
+            stale: false,
+            tries: 0,
+            passed: 0,
+        });
         let earlier = self.by_extent.insert(extent, slot as u32);
         assert!(earlier.is_none(), "the extent is being copied");
         slot as u32
@@ -132,7 +159,16 @@ impl Copies {
             return;
         }
         let slot = self.of(extent).expect("it is copied");
-        self.slots[slot as usize].as_mut().expect("the copy is under way").stale = true;
+        let copy = self.slots[slot as usize].as_mut().expect("the copy is under way");
+        copy.stale = true;
+        if copy.stage == CopyStage::Waiting {
+            copy.passed = (copy.passed + 1).min(PASSED_MAX);
+        }
+    }
+
+    /// Returns true if the host's writes to `extent` have to wait for a copy of it.
+    pub(super) fn holds_writes(&self, extent: LogicalExtent) -> bool {
+        self.of(extent).is_some_and(|slot| self.get(slot).holds_writes())
     }
 
     /// Returns the next step of the copy in `slot`, which the caller takes. Called when one of the copy's own requests
@@ -142,9 +178,10 @@ impl Copies {
         match copy.stage {
             CopyStage::Waiting if writes > 0 => CopyStep::Nothing,
             CopyStage::Waiting => {
-                copy.tries += 1;
-                if copy.tries > TRIES_MAX {
-                    return CopyStep::GiveUp;
+                copy.tries = (copy.tries + 1).min(TRIES_MAX);
+                // Others wait for it now.
+                if copy.is_last_try() {
+                    copy.priority = Priority::USER;
                 }
                 copy.stale = false;
                 copy.stage = CopyStage::Reading;

@@ -105,7 +105,6 @@ impl PlacementEngine {
             // The write is durable at once, so that the record may follow.
             CopyStep::Write => self.send_copy(now, slot, to, RequestKind::Write { fua: true }, effects),
             CopyStep::Switch => self.end_copy(now, slot, MoveOutcome::Done, effects),
-            CopyStep::GiveUp => self.end_copy(now, slot, MoveOutcome::WrittenMeanwhile, effects),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 enum WaitReason {
     /// No place is free, but some will become free.
     Space,
-    /// Its blocks are being written for the first time, or a redirected write of its extent is under way.
+    /// Its blocks are being written for the first time, or its extent is moving.
     Writes,
 }
 
@@ -77,7 +77,8 @@ impl PlacementEngine {
             .then_some(WaitReason::Space)
     }
 
-    /// Returns true if a write to the same blocks, or a redirected write of the same extents, has to end first.
+    /// Returns true if a write to the same blocks, or a redirected write or a copy of the same extents, has to end
+    /// first.
     fn waits_for_writes(&self, request: &Request) -> bool {
         #[cfg(test)]
         if self.has_fault(super::tests::Fault::OverlooksFirstWrites) {
@@ -87,8 +88,13 @@ impl PlacementEngine {
         if is_write && self.first_writes > 0 && self.map.blocks.any_claimed(Self::request_blocks(request)) {
             return true;
         }
-        let redirected = |extent| self.map.work(LogicalExtent(extent as u32)) == ExtentWork::Redirect;
-        self.redirects > 0 && self.extents_of_request(request).any(redirected)
+        let waits = |extent| match self.map.work(extent) {
+            ExtentWork::Redirect => true,
+            ExtentWork::Copy => self.copies.holds_writes(extent),
+            ExtentWork::None => false,
+        };
+        let any_work = self.redirects > 0 || !self.copies.is_empty();
+        any_work && self.extents_of_request(request).any(|extent| waits(LogicalExtent(extent as u32)))
     }
 
     /// Returns true if `request` writes more new extents than there are free places, while other places are about to

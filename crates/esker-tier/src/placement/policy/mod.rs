@@ -297,8 +297,6 @@ pub enum MoveOutcome {
     NoRoom,
     /// Not begun, or given up: background work is paused, or its budget is spent.
     Held,
-    /// Given up: the host wrote to the extent during each of several attempts.
-    WrittenMeanwhile,
     /// Failed: a device failed during the copy.
     Failed,
 }

@@ -150,7 +150,7 @@ impl RoomMaker {
                 match outcome {
                     MoveOutcome::Done => self.move_one(now, devices, may_go, wishes),
                     // Another extent may be able to move.
-                    MoveOutcome::NothingToDo | MoveOutcome::WrittenMeanwhile => {
+                    MoveOutcome::NothingToDo => {
                         self.touch(extent);
                         self.move_one(now, devices, may_go, wishes);
                     }

@@ -55,26 +55,67 @@ fn trimmed_extents_are_freed_and_read_as_zeroes() {
     world.drain();
 }
 
-/// Each try of a copy meets a write of the host: after some tries it is given up, and its target is free again.
-#[test]
-fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
+/// An engine whose extent 0 is being copied from the first device to the second, and the read of the copy.
+fn copying() -> (PlacementEngine, IoId) {
     let mut engine = engine();
     engine.fill(Ratio::ONE);
-    let free = engine.map.free_extents(1);
     engine.map.unmap(LogicalExtent(1));
     engine.map.release(ExtentPlace { device: DeviceIndex(1), extent: PhysicalExtent(0) });
     engine.wishes.moves.push(WishedMove::in_background(LogicalExtent(0), DeviceIndex(1)));
-    let mut reads = ios(&on(&mut engine, Input::Timer));
-    let mut tries = 0;
-    while let [(read, _, Request { kind: RequestKind::Read, priority: Priority::BACKGROUND, .. })] = reads[..] {
-        tries += 1;
-        let [(write, ..)] = ios(&on(&mut engine, host(0, Request::write(Lba(0), Bytes(512)))))[..] else { panic!() };
-        on(&mut engine, Input::Done { io: write, at: Nanos::ZERO, result: Ok(()) });
-        reads = ios(&on(&mut engine, Input::Done { io: read, at: Nanos::ZERO, result: Ok(()) }));
+    let effects = on(&mut engine, Input::Timer);
+    let [(read, _, Request { kind: RequestKind::Read, priority: Priority::BACKGROUND, .. })] = ios(&effects)[..] else {
+        panic!("{effects:?}")
+    };
+    (engine, read)
+}
+
+fn done(engine: &mut PlacementEngine, io: IoId) -> Vec<(IoId, DeviceIndex, Request)> {
+    ios(&on(engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }))
+}
+
+const WRITE: Request = Request::write(Lba(0), Bytes(512));
+
+/// Three tries of a copy meet a write of the host. During the fourth, which no longer gives way to others, the next
+/// write waits, and then goes where the extent is by then.
+#[test]
+fn a_copy_that_the_host_writes_to_again_and_again_holds_its_writes_up() {
+    let (mut engine, mut read) = copying();
+    for _ in 0..3 {
+        let [(write, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, WRITE)))[..] else { panic!() };
+        done(&mut engine, write);
+        let again = done(&mut engine, read);
+        let [(next, DeviceIndex(0), Request { kind: RequestKind::Read, .. })] = again[..] else { panic!("{again:?}") };
+        read = next;
     }
-    let [(trim, DeviceIndex(1), Request { kind: RequestKind::Trim, .. })] = reads[..] else { panic!("{reads:?}") };
-    on(&mut engine, Input::Done { io: trim, at: Nanos::ZERO, result: Ok(()) });
-    assert_eq!((tries, engine.map.free_extents(1)), (4, free + 1));
+    assert_eq!(on(&mut engine, host(0, WRITE)), []);
+    let copied = done(&mut engine, read);
+    let [(copy, DeviceIndex(1), Request { priority: Priority::USER, .. })] = copied[..] else { panic!("{copied:?}") };
+    let ended = done(&mut engine, copy);
+    let to =
+        |device: u16| ended.iter().filter(|(_, to, request)| to.0 == device && request.length == Bytes(512)).count();
+    assert_eq!((to(0), to(1)), (0, 1), "{ended:?}");
+    engine.check();
+}
+
+/// The host always has a write to the extent under way. Sixteen pass the copy that waits for them to end; the next one
+/// waits for the copy.
+#[test]
+fn a_copy_gets_its_turn_beside_writes_that_never_cease() {
+    let (mut engine, read) = copying();
+    let [(first, ..)] = ios(&on(&mut engine, host(0, WRITE)))[..] else { panic!() };
+    assert_eq!(done(&mut engine, read), [], "a write is under way");
+    let mut under_way = vec![first];
+    for slot in 1..=16 {
+        let [(write, ..)] = ios(&on(&mut engine, host(slot, WRITE)))[..] else { panic!("{slot}") };
+        under_way.push(write);
+    }
+    assert_eq!(on(&mut engine, host(17, WRITE)), []);
+    let last = under_way.pop().unwrap();
+    under_way.into_iter().for_each(|write| assert_eq!(done(&mut engine, write), []));
+    let begun = done(&mut engine, last);
+    // The copy reads, and the write that waited goes on beside it: this was not the last try.
+    let kinds: Vec<_> = begun.iter().map(|(.., request)| request.kind).collect();
+    assert_eq!(kinds, [RequestKind::Read, RequestKind::Write { fua: false }]);
     engine.check();
 }
 

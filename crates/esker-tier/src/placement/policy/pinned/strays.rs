@@ -63,7 +63,7 @@ impl Strays {
         let Event::Moved { extent, outcome } = *event else { return None };
         let at = self.moving.iter().position(|(moving, _)| *moving == extent)?;
         self.moving.swap_remove(at);
-        Some(matches!(outcome, MoveOutcome::Done | MoveOutcome::WrittenMeanwhile))
+        Some(outcome == MoveOutcome::Done)
     }
 
     /// Asks for as many moves as may be under way.
