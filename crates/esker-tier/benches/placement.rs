@@ -101,6 +101,7 @@ fn main() {
         ("migration, with its counters and lists", r#"{"kind":"migration"}"#),
         ("fast-first, with extents by last use", r#"{"kind":"fast-first","make_room":{}}"#),
         ("wardrop", r#"{"kind":"wardrop"}"#),
+        ("cost-benefit", r#"{"kind":"cost-benefit"}"#),
     ] {
         let (mut made, mut host) = (None, Host::new());
         let memory = measure(|| {
