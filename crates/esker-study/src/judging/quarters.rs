@@ -119,7 +119,7 @@ impl<'a> PlayedParts<'a> {
 mod tests {
     use super::*;
 
-    /// Counts after so many moves, with this many extents on the flash.
+    /// Counts after `moved_extents` moves, with `on_flash` extents on the flash.
     fn after(moved_extents: u64, on_flash: u64) -> PlacementCounts {
         let moves = PlacementReport { moved_extents, moved_bytes: moved_extents << 17, ..PlacementReport::default() };
         PlacementCounts { moves, on_flash, flash_pages: 0 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use esker_core::Bytes;
 use esker_core::registry::{Entry, ParameterSource};
 use esker_results::study::{Composition, Hybrid};
-use esker_sim::{Allocate, ArraySettings, DeviceDescription, HybridSettings, PreconditionKind, System};
-use esker_tier::{BackgroundSettings, PolicySettings};
+use esker_sim::{ArraySettings, DeviceDescription, HybridSettings, PreconditionKind, System};
+use esker_tier::PolicySettings;
 use esker_trace::AREA_BYTES;
 
 use super::place::PlacedRange;
@@ -121,17 +121,11 @@ impl Arrangement for Mix {
                 };
                 let ranges: Vec<serde_json::Value> = self.ranges.iter().map(range).collect();
                 let options = [("ranges".to_string(), serde_json::Value::Array(ranges))].into_iter().collect();
+                let policy = PolicySettings::new(POLICY, options);
                 let hybrid = HybridSettings {
-                    children,
-                    policy: PolicySettings::new(POLICY, options),
                     extent: Bytes(AREA_BYTES),
                     capacity: Some(Bytes(self.touched.iter().sum())),
-                    reserve: None,
-                    allocate: Allocate::AtStart,
-                    cached_extents: 0,
-                    journal: false,
-                    background: BackgroundSettings::default(),
-                    queue_depth: None,
+                    ..HybridSettings::new(children.iter().map(String::as_str), policy)
                 };
                 devices.push((VOLUME.to_string(), DeviceDescription::new(hybrid)));
                 VOLUME.to_string()

@@ -54,9 +54,9 @@ impl PlacementEngine {
         Some(if rest.is_empty() { Redirected::Whole(place) } else { Redirected::Merged(place, rest) })
     }
 
-    /// Returns the device to which that part is redirected, if any, and the blocks that have to be read and written
-    /// with it, which are none if it replaces all data of the extent or not `merges`. Extents leave devices that fail,
-    /// take no writes, or are being drained; otherwise the policy decides.
+    /// Returns the device to which that part is redirected, if any, and the blocks that have to be read and go with it:
+    /// none if it replaces all data of the extent. Unless `merges`, only such parts are redirected. Extents leave
+    /// devices that fail, take no writes, or are being drained; otherwise the policy decides.
     pub(super) fn redirects_to(
         &mut self,
         extent: LogicalExtent,

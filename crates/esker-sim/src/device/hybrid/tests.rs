@@ -32,20 +32,9 @@ fn instance(children: Vec<Box<dyn Reporting>>) -> Instance {
 
 fn settings(children: usize, allocate: Allocate) -> HybridSettings {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
-    let children = (0..children).map(|index| format!("c{index}")).collect();
-    let (capacity, reserve) = (None, None);
-    HybridSettings {
-        children,
-        policy,
-        extent: EXTENT,
-        capacity,
-        reserve,
-        allocate,
-        cached_extents: 0,
-        journal: false,
-        background: BackgroundSettings::default(),
-        queue_depth: Some(1000),
-    }
+    let children: Vec<String> = (0..children).map(|index| format!("c{index}")).collect();
+    let children = children.iter().map(String::as_str);
+    HybridSettings { extent: EXTENT, allocate, queue_depth: Some(1000), ..HybridSettings::new(children, policy) }
 }
 
 #[derive(Default)]

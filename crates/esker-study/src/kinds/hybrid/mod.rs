@@ -13,8 +13,7 @@ use std::sync::Arc;
 use esker_core::registry::{Entry, ParameterSource};
 use esker_core::{Bytes, words};
 use esker_results::study::{Candidate, Composition, Finding, Hybrid, Level, PoliciesCompared};
-use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind};
-use esker_tier::BackgroundSettings;
+use esker_sim::{DeviceDescription, HybridSettings, PreconditionKind};
 
 use super::pairs::{self, Pair};
 use crate::StudyError;
@@ -121,17 +120,11 @@ impl Arrangement for OneVolume {
         let drive = drive.preconditioned(PreconditionKind::Steady, data.utilisation);
         let mut devices = Vec::new();
         let children = pairs::devices([flash, disks], drive, volume, &mut devices)?.to_vec();
+        let policy = (policy.build.settings)(&first);
         let hybrid = HybridSettings {
-            children,
-            policy: (policy.build.settings)(&first),
             extent: self.extent,
             capacity: Some(Bytes(volume)),
-            reserve: None,
-            allocate: Allocate::AtStart,
-            cached_extents: 0,
-            journal: false,
-            background: BackgroundSettings::default(),
-            queue_depth: None,
+            ..HybridSettings::new(children.iter().map(String::as_str), policy)
         };
         devices.push((VOLUME.to_string(), DeviceDescription::new(hybrid)));
         pairs::design(offer, devices, VOLUME, on_sale)

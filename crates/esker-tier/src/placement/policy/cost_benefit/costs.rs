@@ -1,16 +1,24 @@
 //! What one more request costs on each device, in nanoseconds.
 
-use esker_core::{Bytes, Nanos, RequestKind};
+use esker_core::{Bytes, Nanos, Ratio, RequestKind};
 
-use crate::placement::Completed;
+use crate::placement::{Completed, LifeBudget};
 
-/// A new sample has the weight of one in so many, once there are as many.
+/// Number of samples over which a mean is taken; later samples count more.
 const SAMPLES: f64 = 64.0;
 /// Requests over which the number of requests under way is averaged.
 const QUEUE_OVER: f64 = 256.0;
-/// By this factor a device that gets no requests is taken to have become faster each time it is looked at, so that it
+/// A device that gets no requests is taken to have become faster by this factor each time it is looked at, so that it
 /// is tried again.
 const FADE: f64 = 0.8;
+/// A price rises and falls by these factors with each look at the wear.
+const PRICE_RISE: f64 = 1.25;
+const PRICE_FALL: f64 = 0.9;
+/// The least price of this many bytes while a life is overspent, as a part of the device's mean time of a request, and
+/// the highest price, as a multiple of that of the slowest device.
+const PRICED_BYTES: f64 = 4096.0;
+const PRICE_FIRST: f64 = 0.01;
+const PRICE_LAST: f64 = 16.0;
 
 /// A mean in which later samples count more.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,11 +69,31 @@ pub(super) struct DeviceCosts {
     last_end: Nanos,
     /// Whether requests ended since the last [`DeviceCosts::fade`].
     is_in_use: bool,
+    life: Option<LifeBudget>,
     /// Price of a byte written.
-    pub(super) price: f64,
+    price: f64,
 }
 
 impl DeviceCosts {
+    /// A device of which nothing is known, and whose writes have a price if it should last for a `life`.
+    pub(super) fn new(life: Option<LifeBudget>) -> Self {
+        Self { life, ..Self::default() }
+    }
+
+    /// Takes the share of its life that the device has used up by `now`, and sets the price of writes. The slowest
+    /// device takes `slowest` for a request.
+    pub(super) fn worn(&mut self, now: Nanos, used: Ratio, slowest: f64) {
+        let Some(life) = &mut self.life else { return };
+        life.look(now, used);
+        self.price = match life.is_overspent() {
+            true => {
+                let (first, last) = (PRICE_FIRST * self.any.value / PRICED_BYTES, PRICE_LAST * slowest / PRICED_BYTES);
+                (self.price * PRICE_RISE).max(first).min(last)
+            }
+            false => self.price * PRICE_FALL,
+        };
+    }
+
     /// Takes the number of the host's requests under way when one arrives.
     pub(super) fn arrived(&mut self, under_way: u32) {
         self.queue += (f64::from(under_way) - self.queue) / QUEUE_OVER;

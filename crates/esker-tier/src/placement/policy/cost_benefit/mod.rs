@@ -46,10 +46,10 @@ struct CostBenefitSettings {
 const MOVES_MAX: usize = 4;
 /// Differences of cost below this share of the cost do not count: they may be noise.
 const TOLERANCE: f64 = 0.1;
-/// After so many requests for each extent, what an extent has cost counts half.
+/// Balances are halved after this many requests for each extent.
 const REQUESTS_PER_EXTENT: u64 = 4;
-/// Standard deviations by which one extent has to be hotter than another to take its place: the coldest of some is
-/// compared with one of many.
+/// Standard deviations by which an extent has to be hotter than another one to take its place. They are many, because
+/// the coldest of several extents is compared with whichever of all the others seems hot.
 const NOISE: f64 = 4.0;
 /// How many extents are looked at to find the one that is best moved away from a full device.
 const VICTIMS: u32 = 16;
@@ -57,21 +57,13 @@ const VICTIMS: u32 = 16;
 const FADE_AFTER: u64 = 4096;
 /// Most extents of a request that are looked at.
 const EXTENTS_MAX: u32 = 64;
-/// A price rises and falls by these factors with each look at the wear. For 4 KiB it begins with this share of the
-/// device's mean time of a request, and is at most so many times that of the slowest device.
-const PRICE_RISE: f64 = 1.25;
-const PRICE_FALL: f64 = 0.9;
-const PRICE_FIRST: f64 = 0.01;
-const PRICE_LAST: f64 = 16.0;
-const PRICED: f64 = 4096.0;
-
 fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     let CostBenefitSettings { life } = policy.options()?;
-    let budget = life.map(LifeBudget::new);
-    if budget.is_some_and(|budget| budget.is_none()) {
+    let life = life.map(LifeBudget::new);
+    if life.is_some_and(|life| life.is_none()) {
         return Err(PlacementError::new("life", "`life` is less than a second; flash lasts for years"));
     }
-    let mut built = CostBenefit { budget: budget.flatten(), ..CostBenefit::default() };
+    let mut built = CostBenefit { life: life.flatten(), ..CostBenefit::default() };
     built.devices_joined(policy.devices);
     Ok(Box::new(built))
 }
@@ -96,9 +88,8 @@ struct CostBenefit {
     requests: u64,
     /// Bytes of an extent; zero before that is known.
     extent: u64,
-    budget: Option<LifeBudget>,
-    /// The budget of each device that has reported its wear.
-    budgets: Vec<Option<LifeBudget>>,
+    /// How long each device should last.
+    life: Option<LifeBudget>,
 }
 
 /// Returns true if a device can hold an extent, whether it has room or not.
@@ -237,18 +228,8 @@ impl CostBenefit {
     }
 
     fn worn(&mut self, now: Nanos, device: DeviceIndex, used: Ratio) {
-        let device = usize::from(device.0);
-        let Some(budget) = &mut self.budgets[device] else { return };
-        budget.look(now, used);
         let slowest = self.devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
-        let costs = &mut self.devices[device];
-        costs.price = match budget.is_overspent() {
-            true => {
-                let (first, last) = (PRICE_FIRST * costs.busy() / PRICED, PRICE_LAST * slowest / PRICED);
-                (costs.price * PRICE_RISE).max(first).min(last)
-            }
-            false => costs.price * PRICE_FALL,
-        };
+        self.devices[usize::from(device.0)].worn(now, used, slowest);
     }
 }
 
@@ -299,7 +280,7 @@ impl Placement for CostBenefit {
         true
     }
 
-    /// A write that replaces everything moves its extent for nothing.
+    /// A write that replaces everything moves its extent without a copy.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let from = usize::from(write.from.0);
         let to = self.cheapest_now(write.write, devices).filter(|&to| to != from)?;
@@ -313,11 +294,10 @@ impl Placement for CostBenefit {
     }
 
     fn telemetry_period(&self) -> Option<Nanos> {
-        self.budget.map(|_| LIFE_PERIOD)
+        self.life.map(|_| LIFE_PERIOD)
     }
 
     fn devices_joined(&mut self, devices: usize) {
-        self.devices.resize(devices, DeviceCosts::default());
-        self.budgets.resize(devices, self.budget);
+        self.devices.resize(devices, DeviceCosts::new(self.life));
     }
 }

@@ -4,13 +4,14 @@
 //! device would have too much. How many have to leave depends on how hot they are. So moves follow each other the
 //! faster the longer the same device is the dearest, and slow down when another one is.
 
+use super::costs::DeviceCosts;
 use super::{DeviceView, TOLERANCE, is_usable};
-use crate::placement::policy::cost_benefit::costs::DeviceCosts;
 
 /// Requests after which the effect of a move is looked at: twice as many as queues are averaged over.
 const SETTLES_AFTER: u32 = 512;
-/// When another device has become the dearest by the moves since, the gap between them becomes so many times as long,
-/// from one request on and up to `SLOWEST`. Each time the same one is, it becomes shorter, by more each time.
+/// When moves have made another device the dearest, the gap between moves grows by this factor, from at least one
+/// request to at most `SLOWEST`. Each time that the same device still is the dearest, the gap shrinks, by more each
+/// time.
 const SLOWS_BY: f64 = 8.0;
 const SPEEDS_UP_BY: f64 = 0.85;
 const SLOWEST: f64 = 4_096.0;

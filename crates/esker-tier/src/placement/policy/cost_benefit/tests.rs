@@ -17,7 +17,7 @@ fn views(free: [u32; 2], under_way: [u32; 2]) -> [DeviceView; 2] {
 }
 
 fn policy(life: Option<Nanos>) -> CostBenefit {
-    let mut policy = CostBenefit { budget: life.and_then(LifeBudget::new), ..CostBenefit::default() };
+    let mut policy = CostBenefit { life: life.and_then(LifeBudget::new), ..CostBenefit::default() };
     policy.devices_joined(2);
     policy
 }
