@@ -35,7 +35,7 @@ pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MemoryCache, MoveOutcome, NewExtent,
     NewPolicy, PLACEMENTS, Placement, PlacementEngine, PlacementEntry, PlacementError, PlacementRecord,
     PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError, StaticSplit, StaticSplitSettings,
-    UnmetShare, WishedMove, Wishes, check_device, checked_weights, schema_of,
+    TwoCopies, UnmetShare, WishedMove, Wishes, check_device, checked_weights, schema_of,
 };
 pub use range_map::{PinnedRange, RangeMap, RangeMapError};
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

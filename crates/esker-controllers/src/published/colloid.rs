@@ -22,8 +22,6 @@
 //! - At most 16 extents are moved or swapped in a quantum. The next one ends when they have moved.
 //! - New extents go to the fast device while it has room; so do data that are there before the first request.
 
-mod bins;
-
 #[cfg(test)]
 mod tests;
 
@@ -36,8 +34,8 @@ use esker_tier::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tiers::{ExtentSize, MovesUnderWay, Tiers};
-use bins::{Bins, Tier};
+use super::bins::{Bins, Exchanges, Tier};
+use super::tiers::{ExtentSize, Tiers};
 
 /// The entry of [`super::PUBLISHED_PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
@@ -170,13 +168,6 @@ impl Bounds {
     }
 }
 
-/// An extent that moves once another one has made room for it.
-#[derive(Clone, Copy, Debug)]
-struct Successor {
-    of: LogicalExtent,
-    wished: WishedMove,
-}
-
 /// Balances the loaded latencies of two tiers.
 #[derive(Debug)]
 struct Colloid {
@@ -187,8 +178,7 @@ struct Colloid {
     loads: [TierLoad; 2],
     bounds: Bounds,
     bins: Bins,
-    moves: MovesUnderWay,
-    successors: Vec<Successor>,
+    moves: Exchanges,
     /// End of the quantum; `None` while there are no requests.
     timer: Option<Nanos>,
     /// Whether the quantum is over and only waits for moves.
@@ -204,8 +194,7 @@ impl Colloid {
             loads: [TierLoad::default(); 2],
             bounds: Bounds { low: 0.0, high: 1.0 },
             bins: Bins::new(),
-            moves: MovesUnderWay::default(),
-            successors: Vec::new(),
+            moves: Exchanges::default(),
             timer: None,
             is_over: false,
         }
@@ -247,20 +236,20 @@ impl Colloid {
         let back = back.filter(|back| devices[usize::from(back.0)].has_room());
         let mut room = target_view.free_extents;
         let (mut left, mut moved) = (shift.abs() * self.bins.total() as f64, 0.0);
-        while moved < limit && self.moves.count() + self.successors.len() < MOVES_MAX {
+        while moved < limit && self.moves.count() < MOVES_MAX {
             if room > 0 {
                 let Some((extent, count)) = self.bins.hottest(from, 0, left) else { return };
-                self.begin(WishedMove::among_requests(LogicalExtent(extent), target), wishes);
+                let wished = WishedMove::among_requests(LogicalExtent(extent), target);
+                self.moves.begin(wished, &mut self.bins, wishes);
                 (left, room) = (left - f64::from(count), room - 1);
                 moved += self.extent.bytes() as f64;
             } else {
                 let Some((hot, cold, gain)) = self.bins.best_pair(from, to, left) else { return };
                 wishes.without_room += u64::from(back.is_none());
                 let Some(back) = back else { return };
-                let wished = WishedMove::among_requests(LogicalExtent(hot), target);
-                self.bins.unlist(hot);
-                self.successors.push(Successor { of: LogicalExtent(cold), wished });
-                self.begin(WishedMove::among_requests(LogicalExtent(cold), back), wishes);
+                let first = WishedMove::among_requests(LogicalExtent(cold), back);
+                let then = WishedMove::among_requests(LogicalExtent(hot), target);
+                self.moves.begin_both(first, then, &mut self.bins, wishes);
                 left -= f64::from(gain);
                 moved += 2.0 * self.extent.bytes() as f64;
             }
@@ -272,25 +261,10 @@ impl Colloid {
         self.tiers.slow(devices).find(|(_, view)| view.is_full()).map(|(device, _)| device)
     }
 
-    fn begin(&mut self, wished: WishedMove, wishes: &mut Wishes) {
-        self.bins.unlist(wished.extent.0);
-        self.moves.ask(wished, wishes);
-    }
-
     /// Notes that the move of `extent` has ended. What it has made room for moves next.
     fn ended(&mut self, extent: LogicalExtent, outcome: MoveOutcome, devices: &[DeviceView], wishes: &mut Wishes) {
-        if !self.moves.ended(extent) {
-            return;
-        }
-        self.bins.list(extent.0);
-        if let Some(position) = self.successors.iter().position(|successor| successor.of == extent) {
-            let Successor { wished, .. } = self.successors.swap_remove(position);
-            match outcome {
-                MoveOutcome::Done => self.begin(wished, wishes),
-                _ => self.bins.list(wished.extent.0),
-            }
-        }
-        if self.is_over && self.moves.count() == 0 {
+        let was_asked_for = self.moves.ended(extent, outcome, &mut self.bins, wishes);
+        if was_asked_for && self.is_over && self.moves.under_way() == 0 {
             self.decide(devices, wishes);
         }
     }
@@ -304,8 +278,7 @@ impl Placement for Colloid {
     fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
         self.extent.learn(extent, start);
         let tier = device.map(|device| self.tier(device));
-        let waits = self.successors.iter().any(|successor| successor.wished.extent == extent);
-        self.bins.place(extent.0, tier, waits || self.moves.has(extent));
+        self.bins.place(extent.0, tier, self.moves.has(extent));
     }
 
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
@@ -328,7 +301,7 @@ impl Placement for Colloid {
                 Some(at) if at > now => wishes.wake(at),
                 Some(_) => {
                     self.timer = None;
-                    match self.moves.count() {
+                    match self.moves.under_way() {
                         0 => self.decide(devices, wishes),
                         _ => self.is_over = true,
                     }

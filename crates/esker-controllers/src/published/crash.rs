@@ -46,6 +46,7 @@ fn tables() -> Vec<PolicySettings> {
     let eager = [
         r#"{"kind":"wardrop-published","period":"1ns"}"#,
         r#"{"kind":"colloid","quantum":"1ns","delta":"0%"}"#,
+        r#"{"kind":"most","interval":"1ns","step":"50%","tolerance":"0%","mirrored":"50%"}"#,
         r#"{"kind":"mixdyn","training":2,"flash_model":"marginal","disk_model":"marginal","divert":"50%"}"#,
         r#"{"kind":"mixdyn","training":2,"flash_model":"marginal","divert":"90%","merges":true}"#,
     ];

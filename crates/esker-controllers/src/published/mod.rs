@@ -2,11 +2,15 @@
 //! better; the other policies here are rivals to compare with.
 
 mod bcachefs;
+mod bins;
 mod colloid;
 #[cfg(test)]
 mod crash;
 mod dm_cache;
 mod mixdyn;
+mod most;
+#[cfg(test)]
+mod plain_counts;
 #[cfg(test)]
 mod testing;
 mod tiers;
@@ -16,7 +20,7 @@ use esker_tier::PlacementEntry;
 
 /// The policies that only reproduce others' work, in the order in which lists show them.
 pub static PUBLISHED_PLACEMENTS: &[PlacementEntry] =
-    &[wardrop::ENTRY, mixdyn::ENTRY, bcachefs::ENTRY, dm_cache::ENTRY, colloid::ENTRY];
+    &[wardrop::ENTRY, mixdyn::ENTRY, bcachefs::ENTRY, dm_cache::ENTRY, colloid::ENTRY, most::ENTRY];
 
 #[cfg(test)]
 mod tests {

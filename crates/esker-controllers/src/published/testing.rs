@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind};
 use esker_tier::{
-    Completed, DeviceIndex, DeviceView, Event, LogicalExtent, MoveOutcome, Placement, PolicySettings, WishedMove,
-    Wishes,
+    Completed, DeviceIndex, DeviceView, Event, LogicalExtent, MoveOutcome, Placement, PolicySettings, TwoCopies,
+    WishedMove, Wishes,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -22,8 +22,23 @@ pub(super) trait Model {
     /// Takes an event, and returns the extents to move with their devices.
     fn observe(&mut self, now: Nanos, event: &Event<'_>, host: &Host) -> Vec<(u32, u16)>;
 
+    /// Returns which extents should lose their second copy, and which should get one and where, since the last event.
+    fn mirrors(&mut self) -> (Vec<u32>, Vec<(u32, u16)>) {
+        (Vec::new(), Vec::new())
+    }
+
+    /// Returns true if the next request of an extent with two copies goes to the slow device.
+    fn offloads(&mut self) -> bool {
+        false
+    }
+
     /// Learns where an extent is now.
     fn placed(&mut self, extent: u32, device: Option<u16>);
+
+    /// Learns whether an extent has a second copy now.
+    fn mirrored(&mut self, extent: u32, home: u16, device: Option<u16>) {
+        let _ = (extent, home, device);
+    }
 }
 
 /// Makes a policy from its table.
@@ -45,15 +60,19 @@ pub(super) struct Host {
     pub(super) sizes: [u32; 2],
     /// The devices of the extents.
     places: Vec<u16>,
-    moving: Vec<WishedMove>,
+    /// The devices of second copies.
+    mirrors: Vec<Option<u16>>,
+    /// Copies under way, and whether the extent stays where it is, too.
+    moving: Vec<(WishedMove, bool)>,
 }
 
 impl Host {
     /// Returns the number of free extents of a device.
     pub(super) fn free(&self, device: u16) -> u32 {
         let held = self.places.iter().filter(|&&place| place == device).count();
-        let coming = self.moving.iter().filter(|wished| wished.to.0 == device).count();
-        self.sizes[usize::from(device)] - (held + coming) as u32
+        let seconds = self.mirrors.iter().filter(|&&place| place == Some(device)).count();
+        let coming = self.moving.iter().filter(|(wished, _)| wished.to.0 == device).count();
+        self.sizes[usize::from(device)] - (held + seconds + coming) as u32
     }
 
     fn views(&self) -> [DeviceView; 2] {
@@ -97,7 +116,8 @@ pub(super) fn hosts() -> impl Strategy<Value = Host> {
             on_fast += u32::from(takes);
             u16::from(!takes)
         };
-        Host { sizes: [fast, slow], places: wanted.into_iter().map(place).collect(), moving: Vec::new() }
+        let places: Vec<u16> = wanted.into_iter().map(place).collect();
+        Host { sizes: [fast, slow], mirrors: vec![None; places.len()], places, moving: Vec::new() }
     })
 }
 
@@ -149,6 +169,21 @@ impl<M: Model> Pair<M> {
         self.model.placed(extent, Some(device));
     }
 
+    fn move_to(&mut self, extent: u32, to: u16) {
+        if self.host.mirrors[extent as usize].is_some() {
+            self.mirror(extent, None);
+        }
+        self.host.places[extent as usize] = to;
+        self.place(extent);
+    }
+
+    fn mirror(&mut self, extent: u32, device: Option<u16>) {
+        self.host.mirrors[extent as usize] = device;
+        let home = self.host.places[extent as usize];
+        self.policy.mirrored(LogicalExtent(extent), DeviceIndex(home), device.map(DeviceIndex));
+        self.model.mirrored(extent, home, device);
+    }
+
     fn step(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::Request { first, extents, is_write } => self.request(first, extents, is_write),
@@ -158,10 +193,11 @@ impl<M: Model> Pair<M> {
             },
             Step::MoveEnds { .. } if self.host.moving.is_empty() => Ok(()),
             Step::MoveEnds { index, done } => {
-                let WishedMove { extent, to, .. } = self.host.moving.remove(index % self.host.moving.len());
-                if done {
-                    self.host.places[extent.0 as usize] = to.0;
-                    self.place(extent.0);
+                let (WishedMove { extent, to, .. }, stays) = self.host.moving.remove(index % self.host.moving.len());
+                if done && stays {
+                    self.mirror(extent.0, Some(to.0));
+                } else if done {
+                    self.move_to(extent.0, to.0);
                 }
                 let outcome = if done { MoveOutcome::Done } else { MoveOutcome::Failed };
                 self.tell(&Event::Moved { extent, outcome })
@@ -185,11 +221,32 @@ impl<M: Model> Pair<M> {
         let kind = if is_write { RequestKind::Write { fua: false } } else { RequestKind::Read };
         let length = Bytes(4096 * u64::from(extents));
         let request = Request::new(kind, Lba(u64::from(first) * EXTENT / 512), length);
-        let device = DeviceIndex(self.host.places[first as usize]);
+        let home = DeviceIndex(self.host.places[first as usize]);
+        let device = match self.host.mirrors[first as usize].map(DeviceIndex) {
+            Some(mirror) => self.one_of(TwoCopies { extent: LogicalExtent(first), home, mirror, request: &request })?,
+            None => home,
+        };
         let first = LogicalExtent(first);
         let (sent, for_host, ok) = (self.now, true, true);
         self.requests.push_back(Completed { device, first, extents, kind, length, sent, at: sent, for_host, ok });
         self.tell(&Event::Request { request: &request, first, extents })
+    }
+
+    /// Asks both where a request of an extent with two copies goes. Those of a write change places.
+    fn one_of(&mut self, copies: TwoCopies<'_>) -> Result<DeviceIndex, String> {
+        let TwoCopies { extent: LogicalExtent(extent), home, mirror, request } = copies;
+        let views = self.host.views();
+        let is_read = request.kind == RequestKind::Read;
+        let device =
+            if is_read { self.policy.reads_from(&copies, &views) } else { self.policy.writes_to(&copies, &views) };
+        if device.0 != u16::from(self.model.offloads()) {
+            return Err(format!("{:?}: a request of extent {extent} goes to {device:?}", self.now));
+        }
+        if !is_read && device == mirror {
+            self.move_to(extent, mirror.0);
+            self.mirror(extent, Some(home.0));
+        }
+        Ok(device)
     }
 
     /// Tells both of an event, and begins the moves that they want.
@@ -201,20 +258,35 @@ impl<M: Model> Pair<M> {
         if found != wanted {
             return Err(format!("{:?}, {event:?}: {found:?} instead of {wanted:?}", self.now));
         }
-        self.timer = self.timer.into_iter().chain(wishes.wake_at).min();
-        for wished in wishes.moves {
-            let is_moving = self.host.moving.iter().any(|other| other.extent == wished.extent);
-            let extent = wished.extent;
-            let refused = if is_moving || self.host.places[extent.0 as usize] == wished.to.0 {
-                MoveOutcome::NothingToDo
-            } else if self.host.free(wished.to.0) == 0 {
-                MoveOutcome::NoRoom
-            } else {
-                self.host.moving.push(wished);
-                continue;
-            };
-            self.tell(&Event::Moved { extent, outcome: refused })?;
+        let found: Vec<_> = wishes.mirrors.iter().map(|wished| (wished.extent.0, wished.to.0)).collect();
+        let found = (wishes.drop_mirrors.iter().map(|extent| extent.0).collect::<Vec<_>>(), found);
+        let wanted = self.model.mirrors();
+        if found != wanted {
+            return Err(format!("{:?}, {event:?}: second copies {found:?} instead of {wanted:?}", self.now));
         }
-        Ok(())
+        self.timer = self.timer.into_iter().chain(wishes.wake_at).min();
+        wishes.moves.into_iter().try_for_each(|wished| self.begin(wished, false))?;
+        wishes.drop_mirrors.into_iter().for_each(|extent| self.mirror(extent.0, None));
+        wishes.mirrors.into_iter().try_for_each(|wished| self.begin(wished, true))
+    }
+
+    /// Begins a move, or the copy for a second place if the extent `stays`.
+    fn begin(&mut self, wished: WishedMove, stays: bool) -> Result<(), String> {
+        let WishedMove { extent, to, .. } = wished;
+        let mirror = self.host.mirrors[extent.0 as usize];
+        let is_moving = self.host.moving.iter().any(|(other, _)| other.extent == extent);
+        let has_copy = self.host.places[extent.0 as usize] == to.0 || mirror == Some(to.0);
+        let outcome = if !is_moving && !stays && mirror.is_some() && has_copy {
+            self.move_to(extent.0, to.0);
+            MoveOutcome::Done
+        } else if is_moving || has_copy || (stays && mirror.is_some()) {
+            MoveOutcome::NothingToDo
+        } else if self.host.free(to.0) == 0 {
+            MoveOutcome::NoRoom
+        } else {
+            self.host.moving.push((wished, stays));
+            return Ok(());
+        };
+        self.tell(&Event::Moved { extent, outcome })
     }
 }

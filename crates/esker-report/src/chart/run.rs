@@ -215,10 +215,14 @@ fn held(source: &Source<'_>) -> Option<Chart> {
 }
 
 fn moved(source: &Source<'_>) -> Option<Chart> {
-    let lines = source.of_moves(&[("moved", |moved| moved.moved_bytes), ("copied", |moved| moved.copied_bytes)]);
+    let lines = source.of_moves(&[
+        ("moved", |moved| moved.moved_bytes),
+        ("to a second place", |moved| moved.mirrored_bytes),
+        ("copied", |moved| moved.copied_bytes),
+    ]);
     let y = Axis::new("bytes per second", Unit::BytesPerSecond, Scale::Linear);
-    let help = "Bytes of the extents that were moved, and what copies have read for that: of an extent, only what was \
-                ever written is copied.";
+    let help = "Bytes of the extents that were moved or have got a second copy, and what copies have read for that: of \
+                an extent, only what was ever written is copied.";
     source.chart("How much is moved?", help, y, lines)
 }
 

@@ -21,6 +21,12 @@ pub struct PlacementReport {
     pub merged_writes: u64,
     /// Bytes that these wrote in addition to the host's.
     pub merged_bytes: u64,
+    /// Extents that were copied to a second place, from which they can be read, too.
+    pub mirrored_extents: u64,
+    /// Bytes of these extents.
+    pub mirrored_bytes: u64,
+    /// Reads of the host that such a second place has answered, counted for each extent.
+    pub mirror_reads: u64,
     /// Copies that were begun and then given up: a device failed or refused them, or moves were paused.
     pub abandoned_moves: u64,
     /// Extents that the host trimmed, whose places were freed.
@@ -44,6 +50,9 @@ impl Counters for PlacementReport {
             redirected_writes: of(self.redirected_writes, other.redirected_writes),
             merged_writes: of(self.merged_writes, other.merged_writes),
             merged_bytes: of(self.merged_bytes, other.merged_bytes),
+            mirrored_extents: of(self.mirrored_extents, other.mirrored_extents),
+            mirrored_bytes: of(self.mirrored_bytes, other.mirrored_bytes),
+            mirror_reads: of(self.mirror_reads, other.mirror_reads),
             abandoned_moves: of(self.abandoned_moves, other.abandoned_moves),
             freed_extents: of(self.freed_extents, other.freed_extents),
             displaced_extents: of(self.displaced_extents, other.displaced_extents),

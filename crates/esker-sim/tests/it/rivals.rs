@@ -1,7 +1,7 @@
-//! The policies `bcachefs`, `dm-cache` and `colloid` against what they claim: reads of a hot set that fits the fast
-//! device, from a cold start on the slow one.
+//! The policies `bcachefs`, `dm-cache`, `colloid` and `most` against what they claim: reads of a hot set that fits the
+//! fast device, from a cold start on the slow one.
 
-use esker_results::SeriesPoint;
+use esker_results::{PlacementReport, SeriesPoint};
 use esker_sim::{Experiment, RunOptions, run};
 
 /// Requests per second that the devices can answer.
@@ -52,7 +52,9 @@ struct Settled {
 }
 
 fn moves(point: &SeriesPoint) -> f64 {
-    point.placement.as_ref().map_or(0, |placement| placement.moved_extents + placement.abandoned_moves) as f64
+    let copies =
+        |placement: &PlacementReport| placement.moved_extents + placement.mirrored_extents + placement.abandoned_moves;
+    point.placement.as_ref().map_or(0, copies) as f64
 }
 
 fn settled(series: &[SeriesPoint]) -> Settled {
@@ -135,6 +137,21 @@ fn colloid_uses_both_devices() {
             if service == "fixed" {
                 starts_cold(&series);
             }
+        }
+    }
+}
+
+/// Reads of second copies use both devices, and once the latencies are equal nothing is copied any more.
+#[test]
+fn most_uses_both_devices_and_comes_to_rest() {
+    for service in ["fixed", "exponential"] {
+        let series = series("kind = \"most\"", service, 160_000);
+        show(&format!("most, {service}"), &series);
+        let found = settled(&series);
+        assert!(found.requests_per_s > 2700.0, "{found:?}");
+        assert!(found.moves_per_s < 1.0, "{found:?}");
+        if service == "fixed" {
+            starts_cold(&series);
         }
     }
 }

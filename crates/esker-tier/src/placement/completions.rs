@@ -84,10 +84,14 @@ impl PlacementEngine {
         } else {
             let is_read = part.request.kind == RequestKind::Read;
             for (extent, place) in part.places() {
-                match self.map.place(extent) == Some(place) {
-                    true => self.map.ended(extent, is_read),
-                    false => self.leaving.ended(place),
+                if self.map.place(extent) == Some(place) {
+                    self.map.ended(extent, is_read);
+                } else if !self.mirrors.ended(extent, place) {
+                    self.leaving.ended(place);
                 }
+            }
+            if is_read && result.is_err() && self.read_again(now, part, effects) {
+                return;
             }
             if !is_read {
                 self.change_ended(now, part, result, effects);

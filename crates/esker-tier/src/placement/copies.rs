@@ -27,8 +27,7 @@ pub(super) struct ExtentCopy {
     pub(super) from: ExtentPlace,
     pub(super) to: ExtentPlace,
     pub(super) priority: Priority,
-    /// Whether it empties a device that is being drained; otherwise the policy asked for it.
-    pub(super) drains: bool,
+    pub(super) purpose: CopyPurpose,
     stage: CopyStage,
     /// Whether the host has written to the extent since the copy began.
     stale: bool,
@@ -49,6 +48,17 @@ impl ExtentCopy {
     fn is_last_try(&self) -> bool {
         self.tries == TRIES_MAX
     }
+}
+
+/// Why an extent is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CopyPurpose {
+    /// The policy wants it on another device.
+    Move,
+    /// The policy wants a second copy on another device.
+    Mirror,
+    /// Its device is being drained.
+    Drain,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +110,7 @@ impl Copies {
 
     /// Returns the number of copies under way that the policy asked for.
     pub(super) fn of_policy(&self) -> u32 {
-        self.slots.iter().flatten().filter(|copy| !copy.drains).count() as u32
+        self.slots.iter().flatten().filter(|copy| copy.purpose != CopyPurpose::Drain).count() as u32
     }
 
     pub(super) fn of(&self, extent: LogicalExtent) -> Option<u32> {
@@ -123,7 +133,7 @@ impl Copies {
         extent: LogicalExtent,
         (from, to): (ExtentPlace, ExtentPlace),
         priority: Priority,
-        drains: bool,
+        purpose: CopyPurpose,
     ) -> u32 {
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         if slot == self.slots.len() {
@@ -134,7 +144,7 @@ impl Copies {
             from,
             to,
             priority,
-            drains,
+            purpose,
             stage: CopyStage::Waiting,
             stale: false,
             tries: 0,

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use esker_core::{Nanos, Priority};
 
 use super::background::Obstacle;
+use super::copies::CopyPurpose;
 use super::map::ExtentWork;
+use super::moves::MoveBegun;
 use super::{MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::Effect;
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
@@ -207,12 +209,14 @@ impl PlacementEngine {
                 self.drains.0[index].next = place;
                 self.drains.0[index].stalled_at = Some(free);
                 self.background.is_kept(Obstacle::NoRoom);
+                self.make_room_of_mirrors(1);
                 self.ask_after_refusals(effects);
                 return false;
             };
             let wished = WishedMove { extent, to, priority: Priority::BACKGROUND };
-            match self.begin_move(now, wished, true, effects) {
-                Ok(()) => self.drains.0[index].copies += 1,
+            match self.begin_move(now, wished, CopyPurpose::Drain, effects) {
+                Ok(MoveBegun::Copy) => self.drains.0[index].copies += 1,
+                Ok(MoveBegun::Done) => {}
                 // Too many copies are under way; when they end, the drain goes on from here.
                 Err(MoveOutcome::NoRoom) => {
                     self.drains.0[index].next = place;

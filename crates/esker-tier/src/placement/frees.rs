@@ -27,6 +27,7 @@ impl PlacementEngine {
 
     /// Frees `extent`, which holds no data any more.
     pub(super) fn free_extent(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
+        self.drop_mirror(extent);
         let is_elsewhere = self.map.recorded(extent) == RecordedPlace::Elsewhere;
         self.forget_unrecorded(extent);
         let record = self.record_freed(extent, effects);
@@ -52,19 +53,48 @@ impl PlacementEngine {
     /// Changes the map: the data of `extent` are at `to` now, and the old place is leaving. Returns the host requests
     /// that wait for a flush of the data at the old place.
     pub(super) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> Vec<Tag> {
+        #[cfg(test)]
+        let keeps = self.has_fault(super::tests::Fault::KeepsOldMirrors);
+        #[cfg(not(test))]
+        let keeps = false;
+        if !keeps {
+            self.drop_mirror(extent);
+        }
         let hosts = self.forget_unrecorded(extent);
-        let recorded = self.map.recorded(extent);
-        let (from, under_way) = self.map.relocate(extent, to);
-        self.tell_place(extent);
-        let waits_for = match recorded {
-            RecordedPlace::Here => {
-                self.map.set_recorded(extent, RecordedPlace::Elsewhere);
-                WaitsFor::RecordOf(extent)
-            }
-            RecordedPlace::No | RecordedPlace::Elsewhere => WaitsFor::Nothing,
-        };
+        let (from, under_way, is_recorded) = self.change_map(extent, to);
+        let waits_for = if is_recorded { WaitsFor::RecordOf(extent) } else { WaitsFor::Nothing };
         self.leaving.add(from, waits_for, under_way, true);
         hosts
+    }
+
+    /// Changes the map: the data of `extent` are at `to` now. Returns the old place, how many reads still go there, and
+    /// whether the journal names it.
+    fn change_map(&mut self, extent: LogicalExtent, to: ExtentPlace) -> (ExtentPlace, u32, bool) {
+        let is_recorded = self.map.recorded(extent) == RecordedPlace::Here;
+        let (from, under_way) = self.map.relocate(extent, to);
+        self.tell_place(extent);
+        if is_recorded {
+            self.map.set_recorded(extent, RecordedPlace::Elsewhere);
+        }
+        (from, under_way, is_recorded)
+    }
+
+    /// Changes the map: the data of `extent` are at `to` now, where all of them are durable, and the old place does not
+    /// leave. Issues the records, and returns what [`Self::change_map`] does.
+    pub(super) fn exchange_place(
+        &mut self,
+        extent: LogicalExtent,
+        to: ExtentPlace,
+        effects: &mut Vec<Effect>,
+    ) -> (ExtentPlace, u32, bool) {
+        // Hosts that wait for a flush also wait for the records issued by then.
+        let _ = self.forget_unrecorded(extent);
+        let (from, under_way, is_recorded) = self.change_map(extent, to);
+        if is_recorded {
+            self.leaving.names(extent, from);
+        }
+        self.record_durable(extent, effects);
+        (from, under_way, is_recorded)
     }
 
     pub(super) fn takes_writes(&self, place: ExtentPlace) -> bool {

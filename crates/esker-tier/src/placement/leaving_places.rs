@@ -100,9 +100,19 @@ impl LeavingPlaces {
         self.note(place);
     }
 
+    /// Notes that the journal names `place` for `extent`, whose data have moved, although that place does not leave.
+    pub(super) fn names(&mut self, extent: LogicalExtent, place: ExtentPlace) {
+        let earlier = self.unissued.insert(extent, place);
+        assert!(earlier.is_none(), "an extent has two recorded places");
+    }
+
     /// Notes that record `number` says where the data of `extent` are now, or that they are gone.
     pub(super) fn recorded(&mut self, extent: LogicalExtent, number: RecordNumber) {
         if let Some(place) = self.unissued.remove(&extent) {
+            // A place that has the second copy of its extent does not leave.
+            if !self.places.contains_key(&place) {
+                return;
+            }
             let freed = self.wait_for(place, number);
             let leaving = self.places.get_mut(&place).expect("the place is leaving");
             (leaving.issued, leaving.freed) = (true, freed);

@@ -192,6 +192,11 @@ impl ExtentMap {
         *(if is_read { &mut entry.reads } else { &mut entry.writes }) += 1;
     }
 
+    /// Notes `reads` of the host to the place of `extent` that were sent before the extent was there.
+    pub(super) fn add_reads(&mut self, extent: LogicalExtent, reads: u32) {
+        self.entry(extent).reads += reads;
+    }
+
     /// Notes that a request of the host to the place of `extent` has ended.
     #[inline]
     pub(super) fn ended(&mut self, extent: LogicalExtent, is_read: bool) {

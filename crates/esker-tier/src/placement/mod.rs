@@ -15,6 +15,8 @@ mod leaving_places;
 mod lost_data;
 mod map;
 mod merges;
+mod mirrored;
+mod mirrors;
 mod moves;
 mod policy;
 mod records;
@@ -27,6 +29,7 @@ mod settings;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -47,6 +50,7 @@ use io::{HostPart, Io};
 use leaving_places::LeavingPlaces;
 use map::{ExtentMap, RecordedPlace};
 use merges::Merge;
+use mirrors::Mirrors;
 use refused_writes::RefusedPart;
 
 pub use background::WrittenInDay;
@@ -56,7 +60,7 @@ pub use map::PlacementRecord;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MoveOutcome, NewExtent, NewPolicy,
     PLACEMENTS, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings,
-    WishedMove, Wishes, check_device, checked_weights, schema_of,
+    TwoCopies, WishedMove, Wishes, check_device, checked_weights, schema_of,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 
@@ -93,6 +97,7 @@ pub struct PlacementEngine {
     /// Number of redirected writes under way, merged ones included.
     redirects: u32,
     merges: TagSlab<Merge>,
+    mirrors: Mirrors,
     /// If the next input is a write that [`Self::widened`] has announced: its extent, and the device to which it is
     /// redirected.
     promised: Option<(LogicalExtent, DeviceIndex)>,
@@ -164,6 +169,7 @@ impl PlacementEngine {
             first_writes: 0,
             redirects: 0,
             merges: TagSlab::default(),
+            mirrors: Mirrors::default(),
             promised: None,
             drains: Drains::default(),
             background: Background::new(),
@@ -230,9 +236,15 @@ impl PlacementEngine {
     fn go_on(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
         self.resend_refused(now, effects);
         self.grant_wishes(now, effects);
-        self.reuse_places(effects);
-        self.continue_drains(now, effects);
-        self.serve_waiting(now, effects);
+        loop {
+            self.reuse_places(effects);
+            self.continue_drains(now, effects);
+            self.serve_waiting(now, effects);
+            // Second copies that have made room leave their places.
+            if !self.mirrors.have_been_dropped() {
+                return;
+            }
+        }
     }
 
     /// Marks the journal as failed, and answers all requests that wait for records with an error.
@@ -381,8 +393,8 @@ impl Engine for PlacementEngine {
             Io::Part(part) if part.redirect && part.merge.is_none() => Some(part.place),
             _ => None,
         });
-        let merges = self.merges.iter().map(Merge::to);
-        self.map.check(self.copies.targets().chain(self.leaving.places()).chain(parts).chain(merges));
+        let taken = self.copies.targets().chain(self.leaving.places()).chain(self.mirrors.places());
+        self.map.check(taken.chain(parts).chain(self.merges.iter().map(Merge::to)));
         self.durability.check();
     }
 }

@@ -6,12 +6,21 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKi
 
 use super::background::Obstacle;
 use super::blocks::BLOCK;
-use super::copies::{CopyStep, ExtentCopy};
+use super::copies::{CopyPurpose, CopyStep, ExtentCopy};
 use super::leaving_places::WaitsFor;
 use super::map::ExtentWork;
 use super::{Event, Io, MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::{BufferId, DataRef, Effect, IoId};
 use crate::extent::{ExtentPlace, LogicalExtent};
+
+/// How a move has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MoveBegun {
+    /// The data are being copied.
+    Copy,
+    /// It is done: the data were there already.
+    Done,
+}
 
 impl PlacementEngine {
     /// Passes `event` to the policy.
@@ -31,10 +40,15 @@ impl PlacementEngine {
         // here forever.
         for _ in 0..self.wishes.moves.len() {
             let wished = self.wishes.moves.remove(0);
-            let extent = wished.extent;
-            if let Err(outcome) = self.begin_move(now, wished, false, effects) {
-                self.notify_policy(now, Event::Moved { extent, outcome });
-            }
+            self.grant(now, wished, CopyPurpose::Move, effects);
+        }
+        for _ in 0..self.wishes.drop_mirrors.len() {
+            let extent = self.wishes.drop_mirrors.remove(0);
+            self.drop_mirror(extent);
+        }
+        for _ in 0..self.wishes.mirrors.len() {
+            let wished = self.wishes.mirrors.remove(0);
+            self.grant(now, wished, CopyPurpose::Mirror, effects);
         }
         let without_room = std::mem::take(&mut self.wishes.without_room);
         if without_room > 0 {
@@ -46,18 +60,35 @@ impl PlacementEngine {
         }
     }
 
-    /// Begins a move; `drains` if it empties a device that is being drained.
+    fn grant(&mut self, now: Nanos, wished: WishedMove, purpose: CopyPurpose, effects: &mut Vec<Effect>) {
+        let extent = wished.extent;
+        match self.begin_move(now, wished, purpose, effects) {
+            Ok(MoveBegun::Copy) => {}
+            Ok(MoveBegun::Done) => self.notify_policy(now, Event::Moved { extent, outcome: MoveOutcome::Done }),
+            Err(outcome) => self.notify_policy(now, Event::Moved { extent, outcome }),
+        }
+    }
+
+    /// Begins a move, or the copy for a second place.
     pub(super) fn begin_move(
         &mut self,
         now: Nanos,
         wished: WishedMove,
-        drains: bool,
+        purpose: CopyPurpose,
         effects: &mut Vec<Effect>,
-    ) -> Result<(), MoveOutcome> {
+    ) -> Result<MoveBegun, MoveOutcome> {
+        let drains = purpose == CopyPurpose::Drain;
         let WishedMove { extent, to, priority } = wished;
+        if purpose == CopyPurpose::Move
+            && self.map.work(extent) == ExtentWork::None
+            && self.keep_only(extent, to, effects)
+        {
+            return Ok(MoveBegun::Done);
+        }
         let from = self.map.place(extent).filter(|from| from.device != to && self.map.work(extent) == ExtentWork::None);
         let from = from.ok_or(MoveOutcome::NothingToDo)?;
-        if self.map.blocks.next_written(self.map.blocks_of(extent)).is_none() {
+        let has_mirror = purpose == CopyPurpose::Mirror && self.mirrors.place(extent).is_some();
+        if has_mirror || self.map.blocks.next_written(self.map.blocks_of(extent)).is_none() {
             return Err(MoveOutcome::NothingToDo);
         }
         // Draining a failed device saves the data that it can still read.
@@ -72,6 +103,9 @@ impl PlacementEngine {
         if self.copies.is_full() || self.health.device(to) != DeviceState::Online || self.is_drained(to) {
             return Err(MoveOutcome::NoRoom);
         }
+        if drains && self.keep_only(extent, to, effects) {
+            return Ok(MoveBegun::Done);
+        }
         let Some(to) = self.map.take_near(extent, to) else {
             self.moved.moves_without_room += u64::from(!drains);
             self.background.is_kept(Obstacle::NoRoom);
@@ -79,9 +113,9 @@ impl PlacementEngine {
         };
         self.background.move_begins();
         self.map.set_work(extent, ExtentWork::Copy);
-        let slot = self.copies.begin(extent, (from, to), priority, drains);
+        let slot = self.copies.begin(extent, (from, to), priority, purpose);
         self.step_copy(now, slot, false, effects);
-        Ok(())
+        Ok(MoveBegun::Copy)
     }
 
     pub(super) fn step_copy(&mut self, now: Nanos, slot: u32, own: bool, effects: &mut Vec<Effect>) {
@@ -89,7 +123,8 @@ impl PlacementEngine {
         #[cfg(test)]
         let writes = if self.copies.overlooks_writes { 0 } else { writes };
         let next = self.copies.step(slot, own, writes);
-        let ExtentCopy { extent, from, to, drains, .. } = *self.copies.get(slot);
+        let ExtentCopy { extent, from, to, purpose, .. } = *self.copies.get(slot);
+        let drains = purpose == CopyPurpose::Drain;
         let lost = self.has_lost(extent, from, self.map.blocks_of(extent));
         let from_failed = lost || (!drains && self.health.has_failed(from.device));
         match next {
@@ -167,21 +202,35 @@ impl PlacementEngine {
         let copy = self.copies.end(slot);
         let extent = copy.extent;
         self.map.set_work(extent, ExtentWork::None);
-        if outcome == MoveOutcome::Done {
-            self.moved.moved_extents += 1;
-            self.moved.moved_bytes += self.extent;
-            // Hosts that wait for a flush also wait for the records issued by then.
-            let _ = self.relocate(extent, copy.to);
-            let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));
-            self.record(extent, &runs, effects);
-            self.durability.harden(effects);
-        } else {
-            self.moved.abandoned_moves += 1;
-            self.leaving.add(copy.to, WaitsFor::Nothing, 0, true);
+        match (outcome, copy.purpose) {
+            (MoveOutcome::Done, CopyPurpose::Mirror) => self.add_mirror(extent, copy.to),
+            (MoveOutcome::Done, _) => {
+                self.moved.moved_extents += 1;
+                self.moved.moved_bytes += self.extent;
+                self.move_to_durable(extent, copy.to, effects);
+            }
+            _ => {
+                self.moved.abandoned_moves += 1;
+                self.leaving.add(copy.to, WaitsFor::Nothing, 0, true);
+            }
         }
-        if copy.drains {
+        if copy.purpose == CopyPurpose::Drain {
             self.drains.copy_ended(copy.from, extent, outcome);
         }
         self.notify_policy(now, Event::Moved { extent, outcome });
+    }
+
+    /// Changes the map: the data of `extent` are at `to` now, where all of them are durable.
+    pub(super) fn move_to_durable(&mut self, extent: LogicalExtent, to: ExtentPlace, effects: &mut Vec<Effect>) {
+        // Hosts that wait for a flush also wait for the records issued by then.
+        let _ = self.relocate(extent, to);
+        self.record_durable(extent, effects);
+    }
+
+    /// Issues the records of `extent`, of which all data are durable where it is.
+    pub(super) fn record_durable(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
+        let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));
+        self.record(extent, &runs, effects);
+        self.durability.harden(effects);
     }
 }

@@ -3,6 +3,8 @@
 //! A device without space, or one that takes no writes, refuses them without touching other data. If the extents of
 //! such a write hold nothing else, they can get another place, and the host never learns of it.
 
+use std::ops::Range;
+
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind};
 
 use super::io::HostRange;
@@ -48,14 +50,19 @@ impl PlacementEngine {
         }
     }
 
-    fn resend(&mut self, now: Nanos, RefusedPart { part, error }: &RefusedPart, effects: &mut Vec<Effect>) {
-        let HostPart { host, offset, first, place, request, padding: (head, tail), .. } = *part;
+    /// Returns the host's request up to the end of `part`, and the bytes of the volume that `part` carries.
+    pub(super) fn host_request_of(&self, part: &HostPart) -> (Request, Range<u64>) {
+        let HostPart { offset, first, place, request, padding: (head, tail), .. } = *part;
         let within = request.start.byte_offset() - u64::from(place.extent.0) * self.extent;
         let start = u64::from(first.0) * self.extent + within + u64::from(head);
         let end = start + request.length.0 - u64::from(head) - u64::from(tail);
-        // The host's request, up to the end of this part.
         let length = Bytes(offset + end - start);
-        let whole = Request { start: Lba::containing(start - offset), length, ..request };
+        (Request { start: Lba::containing(start - offset), length, ..request }, start..end)
+    }
+
+    fn resend(&mut self, now: Nanos, RefusedPart { part, error }: &RefusedPart, effects: &mut Vec<Effect>) {
+        let HostPart { host, offset, first, .. } = *part;
+        let (whole, range) = self.host_request_of(part);
         let widened = part.widened;
         #[cfg(test)]
         let widened = widened && !self.has_fault(super::tests::Fault::ResendsWidened);
@@ -73,7 +80,7 @@ impl PlacementEngine {
             return self.child_ended(host, offset, Err(*error), effects);
         }
         let refusals = part.refusals + 1;
-        let range = HostRange { now, tag: host, request: &whole, range: start..end, refusals, widened, merges: true };
+        let range = HostRange { now, tag: host, request: &whole, range, refusals, widened, merges: true };
         self.split_range(range, effects);
         self.promised = None;
         self.child_ended(host, offset, Ok(()), effects);

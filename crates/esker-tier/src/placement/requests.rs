@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 
 use super::blocks::BLOCK;
 use super::io::HostRange;
@@ -11,15 +11,6 @@ use super::redirects::Redirected;
 use super::{Event, HostPart, Io, NewExtent, PlacementEngine};
 use crate::engine::{BufferId, BufferPlace, BufferStep, DataRef, Effect, Engine, IoId};
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
-
-/// Why a request of the host has to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WaitReason {
-    /// No place is free, but some will become free.
-    Space,
-    /// Its blocks are being written for the first time, or its extent is moving.
-    Writes,
-}
 
 /// Extents that lie next to each other on one device.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +39,7 @@ impl PlacementEngine {
             self.flush(tag, request, effects);
         } else if request.end_byte() > capacity.0 {
             self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
-        } else if let Some(reason) = self.reason_to_wait(&request) {
+        } else if let Some(reason) = self.reason_to_wait_beside_mirrors(&request) {
             // Other writes may replace what a widened write has, while it waits.
             if self.promised.is_none() {
                 return self.wait(tag, request, reason, effects);
@@ -58,118 +49,6 @@ impl PlacementEngine {
             self.split(now, tag, &request, effects);
         }
         self.promised = None;
-        if !self.hosts.waits(tag) {
-            self.children_ended(tag, effects);
-        }
-    }
-
-    /// Returns why `request` has to wait; `None` if it need not.
-    #[inline]
-    fn reason_to_wait(&self, request: &Request) -> Option<WaitReason> {
-        let quiet = self.first_writes == 0 && self.redirects == 0 && self.leaving.is_empty() && self.copies.is_empty();
-        if quiet || request.kind == RequestKind::Read || request.length == Bytes::ZERO || self.health.journal_failed() {
-            return None;
-        }
-        if self.waits_for_writes(request) {
-            return Some(WaitReason::Writes);
-        }
-        (matches!(request.kind, RequestKind::Write { .. }) && self.waits_for_space(request))
-            .then_some(WaitReason::Space)
-    }
-
-    /// Returns true if a write to the same blocks, or a redirected write or a copy of the same extents, has to end
-    /// first.
-    fn waits_for_writes(&self, request: &Request) -> bool {
-        #[cfg(test)]
-        if self.has_fault(super::tests::Fault::OverlooksFirstWrites) {
-            return false;
-        }
-        let is_write = matches!(request.kind, RequestKind::Write { .. });
-        if is_write && self.first_writes > 0 && self.map.blocks.any_claimed(Self::request_blocks(request)) {
-            return true;
-        }
-        let waits = |extent| match self.map.work(extent) {
-            ExtentWork::Redirect => true,
-            ExtentWork::Copy => self.copies.holds_writes(extent),
-            ExtentWork::None => false,
-        };
-        let any_work = self.redirects > 0 || !self.copies.is_empty();
-        any_work && self.extents_of_request(request).any(|extent| waits(LogicalExtent(extent as u32)))
-    }
-
-    /// Returns true if `request` writes more new extents than there are free places, while other places are about to
-    /// become free.
-    fn waits_for_space(&self, request: &Request) -> bool {
-        if self.leaving.is_empty() && self.copies.is_empty() && self.redirects == 0 {
-            return false;
-        }
-        let (new, free) = self.needed_and_free(request);
-        let becomes_free = || {
-            let usable = |place: ExtentPlace| self.takes_writes(place) && !self.is_drained(place.device);
-            !self.copies.is_empty()
-                || self.redirects > 0
-                || self.leaving.soon_free().any(usable)
-                || self.frees_by_flush()
-        };
-        new > free && becomes_free()
-    }
-
-    /// Returns how many extents that `request` touches have no place, and how many places are free for new extents.
-    pub(super) fn needed_and_free(&self, request: &Request) -> (u64, u64) {
-        let is_new = |extent: &u64| self.map.place(LogicalExtent(*extent as u32)).is_none();
-        let new = self.extents_of_request(request).filter(is_new).count() as u64;
-        let online =
-            self.health.devices().iter().enumerate().filter(|(device, state)| {
-                **state == DeviceState::Online && !self.is_drained(DeviceIndex(*device as u16))
-            });
-        (new, online.map(|(device, _)| u64::from(self.map.free_extents(device))).sum())
-    }
-
-    fn extents_of_request(&self, request: &Request) -> std::ops::RangeInclusive<u64> {
-        request.start.byte_offset() / self.extent..=(request.end_byte() - 1) / self.extent
-    }
-
-    fn wait(&mut self, tag: Tag, request: Request, reason: WaitReason, effects: &mut Vec<Effect>) {
-        match reason {
-            WaitReason::Writes => self.waiting_for_writes.push_back((tag, request)),
-            WaitReason::Space => {
-                self.waiting_for_space.push_back((tag, request));
-                self.flush_for_space(effects);
-            }
-        }
-    }
-
-    /// Serves the waiting requests that need not wait any longer.
-    #[inline]
-    pub(super) fn serve_waiting(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
-        let mut index = 0;
-        while let Some(&(tag, request)) = self.waiting_for_writes.get(index) {
-            match self.reason_to_wait(&request) {
-                Some(WaitReason::Writes) => index += 1,
-                reason => {
-                    self.waiting_for_writes.remove(index);
-                    self.serve(now, tag, request, reason, effects);
-                }
-            }
-        }
-        while let Some(&(tag, request)) = self.waiting_for_space.front() {
-            let reason = self.reason_to_wait(&request);
-            if reason == Some(WaitReason::Space) {
-                return self.flush_for_space(effects);
-            }
-            self.waiting_for_space.pop_front();
-            self.serve(now, tag, request, reason, effects);
-        }
-    }
-
-    fn serve(&mut self, now: Nanos, tag: Tag, request: Request, waits: Option<WaitReason>, effects: &mut Vec<Effect>) {
-        if let Some(reason) = waits {
-            return self.wait(tag, request, reason, effects);
-        }
-        match self.health.journal_failed() {
-            true => self.hosts.note(tag, 0, DeviceError::Failed),
-            false => self.split(now, tag, &request, effects),
-        }
         if !self.hosts.waits(tag) {
             self.children_ended(tag, effects);
         }
@@ -188,27 +67,29 @@ impl PlacementEngine {
 
     /// Sends the parts of `request` to their devices.
     pub(super) fn split(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) {
-        let (start, end) = (request.start.byte_offset(), request.end_byte());
-        let blocks = Self::request_blocks(request);
-        let only_written = matches!(request.kind, RequestKind::Read | RequestKind::WriteZeroes { .. });
-        if !only_written || self.map.blocks.all_written(blocks.clone()) {
-            let widened = self.promised.is_some();
-            return self.split_range(
-                HostRange { now, tag, request, range: start..end, refusals: 0, widened, merges: true },
-                effects,
-            );
+        let range = request.start.byte_offset()..request.end_byte();
+        let widened = self.promised.is_some();
+        let host = HostRange { now, tag, request, range, refusals: 0, widened, merges: true };
+        match request.kind {
+            RequestKind::Read | RequestKind::WriteZeroes { .. } => self.split_written(host, effects),
+            _ => self.split_range(host, effects),
         }
-        // All other blocks are zeroes already, and are on no device.
+    }
+
+    /// Sends the parts that touch blocks which were written. All other blocks are zeroes already, and are on no device.
+    pub(super) fn split_written(&mut self, host: HostRange<'_>, effects: &mut Vec<Effect>) {
+        let HostRange { tag, request, range: Range { start, end }, .. } = host;
+        let blocks = (start / BLOCK) as usize..end.div_ceil(BLOCK) as usize;
+        if self.map.blocks.all_written(blocks.clone()) {
+            return self.split_range(host, effects);
+        }
         let mut done = start;
         let mut at = blocks.start;
         while let Some(run) = self.map.blocks.next_written(at..blocks.end) {
             let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
             self.read_zeroes(tag, request, done..range.start, effects);
             done = range.end;
-            self.split_range(
-                HostRange { now, tag, request, range, refusals: 0, widened: false, merges: true },
-                effects,
-            );
+            self.split_range(HostRange { range, ..host }, effects);
             at = run.end;
         }
         self.read_zeroes(tag, request, done..end, effects);
@@ -236,7 +117,12 @@ impl PlacementEngine {
         for number in first..=last {
             let extent = LogicalExtent(number as u32);
             let own = |place| ExtentRun { first: extent, place, count: 1, redirect: false };
-            let next = match self.map.place(extent) {
+            let place = self.map.place(extent);
+            let place = match place {
+                Some(home) if is_write => Some(self.write_place(extent, home, &host, effects)),
+                place => place,
+            };
+            let next = match place {
                 Some(place) if is_write => match self.redirected_place(extent, place, &host) {
                     Some(Redirected::Whole(place)) => Some(ExtentRun { redirect: true, ..own(place) }),
                     Some(Redirected::Merged(to, rest)) => {
@@ -250,7 +136,7 @@ impl PlacementEngine {
                     }
                     None => Some(own(place)),
                 },
-                Some(place) => Some(own(place)),
+                Some(place) => Some(own(self.read_place(extent, place, &host))),
                 None if is_write => match self.choose(extent, Some(request)) {
                     Some(device) => {
                         let place = self.map.map(extent, device);
@@ -356,7 +242,10 @@ impl PlacementEngine {
 
     fn note_sent(&mut self, part: &HostPart) {
         let is_read = part.request.kind == RequestKind::Read;
-        for (extent, _) in part.places() {
+        for (extent, place) in part.places() {
+            if !self.mirrors.is_empty() && self.note_mirrored(part, (extent, place)) {
+                continue;
+            }
             self.map.sent(extent, is_read);
             if !is_read && self.map.work(extent) == ExtentWork::Copy {
                 self.copies.host_wrote(extent);

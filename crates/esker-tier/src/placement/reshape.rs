@@ -39,9 +39,14 @@ impl PlacementEngine {
             Reshape::Shrink { .. } => unreachable!("it is refused"),
             Reshape::Offer { capacity } => self.map.resize((capacity.0 / self.extent) as u32),
             Reshape::Drain { device } if self.is_drained(device) => {}
-            Reshape::Drain { device } => self.drains.begin(device),
+            Reshape::Drain { device } => {
+                self.drains.begin(device);
+                self.drop_mirrors_on(device);
+            }
             Reshape::Keep { device } => {
                 self.drains.end(device);
+                // It may have lost what was not durable.
+                self.drop_mirrors_on(device);
                 self.health.try_again(device);
                 self.takes_copies_again(device);
             }

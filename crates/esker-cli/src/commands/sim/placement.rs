@@ -10,8 +10,15 @@ pub(super) fn describe(placement: &PlacementReport) -> String {
         let (moved, copied) = (words::bytes(placement.moved_bytes as f64), words::bytes(placement.copied_bytes as f64));
         format!("{} extents moved ({moved}; {copied} copied)", words::count(placement.moved_extents))
     });
+    let mirrored = (placement.mirrored_extents > 0).then(|| {
+        let extents = words::count(placement.mirrored_extents);
+        let reads = words::count(placement.mirror_reads);
+        let bytes = words::bytes(placement.mirrored_bytes as f64);
+        format!("{extents} extents copied to a second place ({bytes}), which has answered {reads} reads")
+    });
     let parts = [
         moved,
+        mirrored,
         counted(placement.redirected_writes, "writes redirected"),
         counted(placement.merged_writes, "of them with the rest of their extent"),
         counted(placement.abandoned_moves, "moves given up"),
@@ -44,6 +51,10 @@ mod tests {
         (placement.moved_extents, placement.moved_bytes, placement.copied_bytes) = (20, 20 << 20, 18 << 20);
         placement.redirected_writes = 7;
         assert_eq!(describe(&placement), "\n  20 extents moved (20 MiB; 18 MiB copied), 7 writes redirected");
+        (placement.mirrored_extents, placement.mirrored_bytes, placement.mirror_reads) = (3, 3 << 20, 12_345);
+        assert!(describe(&placement).ends_with(
+            " copied), 3 extents copied to a second place (3 MiB), which has answered 12 345 reads, 7 writes redirected"
+        ));
         let placement = PlacementReport {
             abandoned_moves: 2,
             tokens: Some(TokenReport { granted: 12_345, new_extents: 12_000, moves: 300, redirects: 0, lapsed: 40 }),

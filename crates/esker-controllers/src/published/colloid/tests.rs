@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::published::plain_counts::PlainCounts;
 use crate::published::testing::{self, Host};
 
 /// A mistake of the model, which the comparison has to find.
@@ -22,27 +23,11 @@ enum Mistake {
     NeverSwaps,
 }
 
-/// What the model knows of an extent.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    device: u16,
-    count: u32,
-    /// How often all counts had been halved when this one was right.
-    right_at: u32,
-    /// When it got this count, or came here.
-    since: u64,
-    moves: bool,
-}
-
 /// Colloid as simply as can be: each decision looks at all extents.
 #[derive(Clone, Debug)]
 struct Model {
     mistake: Option<Mistake>,
-    extents: Vec<Known>,
-    halvings: u32,
-    /// The halvings that all counts are known to have seen.
-    swept: u32,
-    stamp: u64,
+    counts: PlainCounts,
     /// Of each device: nanoseconds, requests, and bytes in this quantum, and their averages.
     quantum: [[f64; 3]; 2],
     average: [[f64; 3]; 2],
@@ -57,13 +42,9 @@ struct Model {
 
 impl Model {
     fn new(delta: f64, limit: f64, mistake: Option<Mistake>) -> Self {
-        let unknown = Known { device: 9, count: 0, right_at: 0, since: 0, moves: false };
         Self {
             mistake,
-            extents: vec![unknown; 30],
-            halvings: 0,
-            swept: 0,
-            stamp: 0,
+            counts: PlainCounts::new(mistake == Some(Mistake::NeverHalves)),
             quantum: [[0.0; 3]; 2],
             average: [[0.0; 3]; 2],
             bounds: (0.0, 1.0),
@@ -77,27 +58,6 @@ impl Model {
 
     fn is(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)
-    }
-
-    /// Halves what has to be halved, and puts the extent behind others with its count.
-    fn refresh(&mut self, extent: u32) {
-        self.stamp += 1;
-        let known = &mut self.extents[extent as usize];
-        if self.mistake != Some(Mistake::NeverHalves) {
-            known.count >>= (self.halvings - known.right_at).min(31);
-        }
-        known.right_at = self.halvings;
-        known.since = self.stamp;
-    }
-
-    fn count(&mut self, extent: u32) {
-        self.refresh(extent);
-        let known = &mut self.extents[extent as usize];
-        known.count =
-            if self.mistake == Some(Mistake::NeverHalves) { 18.min(known.count + 1) } else { known.count + 1 };
-        if known.count == 18 {
-            self.halvings += 1;
-        }
     }
 
     /// The best share, and by how much the present one differs from it.
@@ -123,32 +83,8 @@ impl Model {
         (self.bounds.0 + self.bounds.1) / 2.0 - share
     }
 
-    /// Extents of a device that could move, the one to move first at the end.
-    fn candidates(&self, device: u16) -> Vec<(u32, u32)> {
-        let mut found: Vec<_> = (0..30)
-            .filter(|&extent| self.extents[extent as usize].device == device && !self.extents[extent as usize].moves)
-            .map(|extent| (self.extents[extent as usize].count, self.extents[extent as usize].since, extent))
-            .collect();
-        found.sort_by_key(|&(count, since, _)| (count, std::cmp::Reverse(since)));
-        found.into_iter().map(|(count, _, extent)| (extent, count)).collect()
-    }
-
-    /// The pair whose exchange changes the share most, without changing it by more than `left`.
-    fn exchange(&self, from: u16, left: f64) -> Option<(u32, u32, u32)> {
-        let mut pairs = Vec::new();
-        for &(hot, many) in &self.candidates(from) {
-            for &(cold, few) in &self.candidates(1 - from) {
-                if many > few && f64::from(many) <= left + f64::from(few) {
-                    let age = |extent: u32| self.extents[extent as usize].since;
-                    pairs.push((many - few, std::cmp::Reverse((few, age(cold), age(hot))), hot, cold));
-                }
-            }
-        }
-        pairs.into_iter().max().map(|(gain, _, hot, cold)| (hot, cold, gain))
-    }
-
     fn begin(&mut self, extent: u32, to: u16, moves: &mut Vec<(u32, u16)>) {
-        self.extents[extent as usize].moves = true;
+        self.counts.extents[extent as usize].moves = true;
         self.moving.push(extent);
         moves.push((extent, to));
     }
@@ -159,31 +95,28 @@ impl Model {
         for (average, quantum) in self.average.iter_mut().flatten().zip(self.quantum.iter_mut().flatten()) {
             *average += weight * (std::mem::take(quantum) - *average);
         }
-        if self.swept != self.halvings {
-            (0..30).for_each(|extent| self.refresh(extent));
-            self.swept = self.halvings;
-        }
+        self.counts.sweep();
         if self.average[0][1] + self.average[1][1] == 0.0 {
             return;
         }
         let shift = self.shift();
         let limit = (shift.abs() * (self.average[0][2] + self.average[1][2])).min(self.limit);
         let (from, to) = if shift > 0.0 { (1, 0) } else { (0, 1) };
-        let total: u32 = self.extents.iter().filter(|known| known.device < 2).map(|known| known.count).sum();
+        let total = self.counts.total();
         let (mut left, mut moved, mut room) = (shift.abs() * f64::from(total), 0.0, host.free(to));
         while moved < limit && self.moving.len() + self.after.len() < 16 {
             if room > 0 {
                 let ignores = self.is(Mistake::IgnoresShift);
-                let mut fits = self.candidates(from);
+                let mut fits = self.counts.candidates(from);
                 fits.retain(|&(_, count)| count > 0 && (f64::from(count) <= left || ignores));
                 let best = if self.is(Mistake::MovesColdest) { fits.first() } else { fits.last() };
                 let Some(&(extent, count)) = best else { return };
                 self.begin(extent, to, moves);
                 (left, moved, room) = (left - f64::from(count), moved + testing::EXTENT as f64, room - 1);
             } else {
-                let pair = self.exchange(from, left).filter(|_| host.free(from) > 0);
+                let pair = self.counts.exchange(from, 1 - from, left).filter(|_| host.free(from) > 0);
                 let Some((hot, cold, gain)) = pair.filter(|_| !self.is(Mistake::NeverSwaps)) else { return };
-                self.extents[hot as usize].moves = true;
+                self.counts.extents[hot as usize].moves = true;
                 self.after.push((cold, hot, to));
                 self.begin(cold, from, moves);
                 (left, moved) = (left - f64::from(gain), moved + 2.0 * testing::EXTENT as f64);
@@ -202,9 +135,7 @@ impl Model {
             if done { self.begin(hot, to, moves) } else { free.push(hot) }
         }
         for extent in free {
-            self.stamp += 1;
-            self.extents[extent as usize].since = self.stamp;
-            self.extents[extent as usize].moves = false;
+            self.counts.rests(extent);
         }
         if self.over && self.moving.is_empty() {
             self.decide(host, moves);
@@ -217,7 +148,7 @@ impl testing::Model for Model {
         let mut moves = Vec::new();
         match *event {
             Event::Request { first, extents, .. } => {
-                (first.0..first.0 + extents).for_each(|extent| self.count(extent));
+                (first.0..first.0 + extents).for_each(|extent| self.counts.count(extent));
             }
             Event::Completed(done) => {
                 let sample = [(done.at.0 - done.sent.0) as f64, 1.0, done.length.0 as f64];
@@ -235,10 +166,7 @@ impl testing::Model for Model {
     }
 
     fn placed(&mut self, extent: u32, device: Option<u16>) {
-        self.stamp += 1;
-        let known = &mut self.extents[extent as usize];
-        known.device = device.unwrap();
-        known.since = self.stamp;
+        self.counts.placed(extent, device.unwrap());
     }
 }
 

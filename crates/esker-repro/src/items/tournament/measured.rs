@@ -28,7 +28,7 @@ impl Measured {
 
     pub(super) fn of(results: &RunResults, pair: &Pair) -> Self {
         let volume = &results.devices[VOLUME];
-        let moved = volume.placement.as_ref().map_or(0, |placement| placement.moved_bytes);
+        let moved = volume.placement.as_ref().map_or(0, |placement| placement.moved_bytes + placement.mirrored_bytes);
         let copied = volume.flash_cache.as_ref().map_or(0, |cache| cache.filled_bytes + cache.copied_back_bytes);
         let flash = pair.flash().into_iter().filter_map(|(device, _)| {
             let report = results.devices.get(device)?.flash.as_ref()?;

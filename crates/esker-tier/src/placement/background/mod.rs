@@ -106,8 +106,11 @@ impl PlacementEngine {
         }
         if let Some(policy) = &settings.policy {
             let devices = self.health.devices().len();
+            // The new policy did not ask for them.
+            self.drop_all_mirrors();
             self.policy = policy.build(self.policies, devices).expect("it was checked");
             self.wishes.moves.clear();
+            self.wishes.mirrors.clear();
             self.tokens_before = self.policy.tokens().unwrap_or_default();
             self.tell_places();
             self.keep_reserve();

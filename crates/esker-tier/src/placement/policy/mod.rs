@@ -144,6 +144,28 @@ pub trait Placement: Debug + Send {
         false
     }
 
+    /// Learns on which device an extent has a second copy from now on, which the policy has
+    /// [asked](Wishes::mirrors) for; `None` if it has lost it, whatever the cause.
+    /// The extent itself is on `home`.
+    fn mirrored(&mut self, extent: LogicalExtent, home: DeviceIndex, device: Option<DeviceIndex>) {
+        let _ = (extent, home, device);
+    }
+
+    /// Returns the device that answers a read of an extent with two copies that are equal there. One that has none of
+    /// them counts as the one where the extent is.
+    fn reads_from(&mut self, read: &TwoCopies<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        let _ = devices;
+        read.home
+    }
+
+    /// Returns the device that takes a write to an extent with two copies that are equal. If that is the one with the
+    /// second copy, both change places: the extent is there from then on. One that has none of them counts as the one
+    /// where the extent is.
+    fn writes_to(&mut self, write: &TwoCopies<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        let _ = devices;
+        write.home
+    }
+
     /// Learns that devices have joined, after the existing ones: there are `devices` now.
     fn devices_joined(&mut self, devices: usize);
 
@@ -179,6 +201,19 @@ pub struct Rewrite<'a> {
     pub rest: Bytes,
 }
 
+/// A read or a write of the host of an extent that has two copies.
+#[derive(Clone, Copy, Debug)]
+pub struct TwoCopies<'a> {
+    /// The extent.
+    pub extent: LogicalExtent,
+    /// The device where the extent is.
+    pub home: DeviceIndex,
+    /// The device of its second copy.
+    pub mirror: DeviceIndex,
+    /// The host's request, which may extend beyond the extent.
+    pub request: &'a Request,
+}
+
 /// An event that the engine reports to a policy.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -201,7 +236,7 @@ pub enum Event<'a> {
     },
     /// A request to a device has ended: one for the host or one of a copy.
     Completed(Completed),
-    /// A move that the policy asked for has ended, or could not begin.
+    /// A move or a second copy that the policy asked for has ended, or could not begin.
     Moved {
         /// The extent.
         extent: LogicalExtent,
@@ -246,8 +281,16 @@ pub struct Completed {
 /// What a policy asks of the engine.
 #[derive(Debug, Default)]
 pub struct Wishes {
-    /// Extents to move.
+    /// Extents to move. One that moves to a device with one of its two copies keeps only that.
     pub moves: Vec<WishedMove>,
+    /// Extents that should have a second copy on the named device. An extent that [is](Placement::placed) somewhere
+    /// has one second copy at most. It goes when the extent moves or is freed, and when its place is needed for new
+    /// data or its device is drained; after a restart there are none. Writes of the host go to where the extent is:
+    /// what they have written is no longer read from the second copy, which goes once that is more than half of the
+    /// extent.
+    pub mirrors: Vec<WishedMove>,
+    /// Extents that should lose their second copy.
+    pub drop_mirrors: Vec<LogicalExtent>,
     /// Time of the next [`Event::Timer`], at the latest.
     pub wake_at: Option<Nanos>,
     /// Number of times that an extent should have moved to a device that has no free extent. The engine counts them for
@@ -291,7 +334,7 @@ impl WishedMove {
 pub enum MoveOutcome {
     /// The extent has moved.
     Done,
-    /// Not begun: the extent has no data, is on that device already, or is being copied.
+    /// Not begun: the extent has no data, is on that device already, has a second copy already, or is being copied.
     NothingToDo,
     /// Not begun, or given up: the device has no free extent or takes no writes, or too many copies are under way.
     NoRoom,

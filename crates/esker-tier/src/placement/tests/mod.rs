@@ -6,6 +6,7 @@ mod cached;
 mod cases;
 mod errors;
 mod merges;
+mod mirrors;
 mod moves;
 mod pinned;
 mod properties;
@@ -50,6 +51,14 @@ pub(super) enum Fault {
     OverlooksRestBehind,
     /// Data that were not durable when their device failed are read and moved.
     TrustsFailedDevices,
+    /// What the host has written since is read from the second copy.
+    OverlooksStaleMirrors,
+    /// An extent that moves keeps its second copy.
+    KeepsOldMirrors,
+    /// The place of a second copy is reused while it is read.
+    ForgetsMirrorReads,
+    /// The place that an extent has left for its second copy is reused before the record of that is durable.
+    ReusesChangedPlaces,
     /// Blocks that were never written are read as whatever the host's memory holds.
     LeavesUnwritten,
 }

@@ -197,8 +197,17 @@ fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
 
 /// Returns in how many of 1,000 runs an engine with this fault that merges breaks a promise.
 fn merging_losses(fault: Option<Fault>) -> usize {
+    losses_with(fault, merging)
+}
+
+/// The same of one whose policy asks for anything, for second copies, too.
+fn restless_losses(fault: Option<Fault>) -> usize {
+    losses_with(fault, restless)
+}
+
+fn losses_with(fault: Option<Fault>, make: fn(u64) -> World) -> usize {
     losses_of(1000, |seed| {
-        let mut world = merging(seed);
+        let mut world = make(seed);
         world.engine_mut().fault = fault;
         world
     })
@@ -234,7 +243,7 @@ fn changing_reads(runs: u64, fault: Option<cache::CacheFault>) -> usize {
 #[test]
 fn wrong_engines_are_found_out() {
     assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ()), losses_of(1000, redirecting_long)), (0, 0, 0));
-    assert_eq!(merging_losses(None), 0);
+    assert_eq!((merging_losses(None), restless_losses(None)), (0, 0));
     let found = [
         losses(300, 3, |engine| engine.health.forgives = true),
         losses(300, 0, |engine| engine.copies.overlooks_writes = true),
@@ -251,6 +260,10 @@ fn wrong_engines_are_found_out() {
             world.engine_mut().fault = Some(Fault::ForgetsLastRun);
             world
         }),
+        restless_losses(Some(Fault::OverlooksStaleMirrors)),
+        restless_losses(Some(Fault::KeepsOldMirrors)),
+        restless_losses(Some(Fault::ForgetsMirrorReads)),
+        restless_losses(Some(Fault::ReusesChangedPlaces)),
         merging_losses(Some(Fault::OverlooksRestBehind)),
         merging_losses(Some(Fault::OverlooksFirstWrites)),
         merging_losses(Some(Fault::DoesNotPad)),

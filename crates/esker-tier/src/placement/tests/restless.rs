@@ -4,7 +4,7 @@ use esker_core::Rng;
 
 use super::*;
 
-/// Places, redirects and moves extents at random, whether there is room or not.
+/// Places, redirects, moves and mirrors extents at random, whether there is room or not.
 #[derive(Debug)]
 pub(super) struct RestlessPolicy {
     rng: Rng,
@@ -34,16 +34,31 @@ impl Placement for RestlessPolicy {
             return;
         }
         let (extent, to) = (LogicalExtent(self.rng.below(self.extents.into()) as u32), self.any(devices));
-        wishes.moves.push(match self.rng.chance(1, 2) {
+        let wished = match self.rng.chance(1, 2) {
             true => WishedMove::in_background(extent, to),
             false => WishedMove::among_requests(extent, to),
-        });
+        };
+        match self.rng.below(8) {
+            0 => wishes.drop_mirrors.push(extent),
+            1..5 => wishes.mirrors.push(wished),
+            _ => wishes.moves.push(wished),
+        }
     }
     fn observes(&self) -> bool {
         true
     }
     fn redirect(&mut self, _: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         self.rng.chance(1, 2).then(|| self.any(devices))
+    }
+    fn reads_from(&mut self, read: &TwoCopies<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        match self.rng.below(8) {
+            0 => self.any(devices),
+            1 => read.home,
+            _ => read.mirror,
+        }
+    }
+    fn writes_to(&mut self, write: &TwoCopies<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        self.reads_from(write, devices)
     }
     fn redirects(&self) -> bool {
         true

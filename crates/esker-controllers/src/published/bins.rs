@@ -1,6 +1,9 @@
-//! Extents of two tiers by how often they are used.
+//! Extents of two tiers by how often they are used, and those of them that move or change places.
 
 use esker_core::{Linked, Links, List};
+use esker_tier::{LogicalExtent, MoveOutcome, WishedMove, Wishes};
+
+use super::tiers::MovesUnderWay;
 
 /// Accesses of an extent after which all counts are halved.
 pub(super) const COOLING: u8 = 18;
@@ -11,11 +14,13 @@ const BINS: usize = COOLING as usize + 1;
 /// In one call, the counts of at most this many extents are brought up to date.
 const SWEPT_MAX: usize = 8192;
 
-/// A tier.
+/// The copies that an extent has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tier {
     Fast,
     Slow,
+    /// One on the fast tier, and a second one on the slow tier.
+    Both,
 }
 
 /// What is known about an extent, in sixteen bytes.
@@ -43,7 +48,7 @@ impl Linked for CountedExtent {
 #[derive(Debug)]
 pub(super) struct Bins {
     extents: Vec<CountedExtent>,
-    lists: [[List; BINS]; 2],
+    lists: [[List; BINS]; 3],
     /// The sum of all counts.
     total: u64,
     /// How often all counts have been halved. Wraps around.
@@ -54,7 +59,7 @@ pub(super) struct Bins {
 
 impl Bins {
     pub(super) fn new() -> Self {
-        Self { extents: Vec::new(), lists: [[List::EMPTY; BINS]; 2], total: 0, halved: 0, sweep: (0, 0) }
+        Self { extents: Vec::new(), lists: [[List::EMPTY; BINS]; 3], total: 0, halved: 0, sweep: (0, 0) }
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -117,6 +122,12 @@ impl Bins {
         bins.into_iter().find_map(|count| Some((self.lists[tier as usize][usize::from(count)].first()?, count)))
     }
 
+    /// Returns the extent of `tier` that has been in its bin longest, of the lowest bin that has any; with its count.
+    pub(super) fn coldest(&self, tier: Tier) -> Option<(u32, u8)> {
+        let lists = self.lists[tier as usize].iter().zip(0..);
+        lists.into_iter().find_map(|(list, count)| Some((list.first()?, count)))
+    }
+
     /// Returns the pair of extents whose counts differ most, but at most by `most`: the hotter one is on `tier`, the
     /// other one on the other tier; with the difference.
     pub(super) fn best_pair(&self, tier: Tier, other: Tier, most: f64) -> Option<(u32, u32, u8)> {
@@ -157,5 +168,72 @@ impl Bins {
         let before = counted.count;
         counted.count = before.checked_shr(u32::from(times)).unwrap_or(0);
         self.total -= u64::from(before - counted.count);
+    }
+}
+
+/// An extent that moves once another one has made room for it.
+#[derive(Clone, Copy, Debug)]
+struct Successor {
+    of: LogicalExtent,
+    wished: WishedMove,
+}
+
+/// Moves of extents from bins, some of which make room for others. What moves or waits is in no bin.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    moves: MovesUnderWay,
+    successors: Vec<Successor>,
+}
+
+impl Exchanges {
+    /// Number of moves under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.moves.count()
+    }
+
+    /// Number of moves under way and of those that wait for one.
+    pub(super) fn count(&self) -> usize {
+        self.moves.count() + self.successors.len()
+    }
+
+    /// Returns true if `extent` moves, or waits for another one to make room.
+    pub(super) fn has(&self, extent: LogicalExtent) -> bool {
+        self.moves.has(extent) || self.successors.iter().any(|successor| successor.wished.extent == extent)
+    }
+
+    /// Asks for a move.
+    pub(super) fn begin(&mut self, wished: WishedMove, bins: &mut Bins, wishes: &mut Wishes) {
+        bins.unlist(wished.extent.0);
+        self.moves.ask(wished, wishes);
+    }
+
+    /// Asks for the move `first`, and after it for `then`, for which it makes room.
+    pub(super) fn begin_both(&mut self, first: WishedMove, then: WishedMove, bins: &mut Bins, wishes: &mut Wishes) {
+        bins.unlist(then.extent.0);
+        self.successors.push(Successor { of: first.extent, wished: then });
+        self.begin(first, bins, wishes);
+    }
+
+    /// Notes that the move of `extent` has ended. What it has made room for moves next. Returns false if the policy had
+    /// not asked for it.
+    pub(super) fn ended(
+        &mut self,
+        extent: LogicalExtent,
+        outcome: MoveOutcome,
+        bins: &mut Bins,
+        wishes: &mut Wishes,
+    ) -> bool {
+        if !self.moves.ended(extent) {
+            return false;
+        }
+        bins.list(extent.0);
+        if let Some(position) = self.successors.iter().position(|successor| successor.of == extent) {
+            let Successor { wished, .. } = self.successors.swap_remove(position);
+            match outcome {
+                MoveOutcome::Done => self.begin(wished, bins, wishes),
+                _ => bins.list(wished.extent.0),
+            }
+        }
+        true
     }
 }
