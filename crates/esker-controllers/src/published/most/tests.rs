@@ -121,8 +121,9 @@ impl Model {
         let most = self.mirrored.of(u64::from(host.sizes[0] + host.sizes[1])) as usize;
         let (mut room, mut waiting) = (host.free(1), Vec::new());
         while self.copies() + waiting.len() < 16 {
-            let hot = self.counts.candidates(FAST).into_iter().filter(|(_, count)| *count > 0);
-            let hot = if self.is(Mistake::MirrorsColdest) { hot.min_by_key(|(_, count)| *count) } else { hot.last() };
+            let mut hot = self.counts.candidates(FAST).into_iter().filter(|(_, count)| *count > 0);
+            let hot =
+                if self.is(Mistake::MirrorsColdest) { hot.min_by_key(|(_, count)| *count) } else { hot.next_back() };
             let Some((hot, many)) = hot else { break };
             let second = self.counts.extents.iter().filter(|known| known.tier == BOTH).count() + self.mirroring.len();
             if room > 0 && (second - self.drops.len() < most || self.is(Mistake::IgnoresShare)) && self.drops.is_empty()
