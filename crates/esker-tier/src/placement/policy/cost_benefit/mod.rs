@@ -17,6 +17,7 @@ use super::{
     Rewrite, WishedMove, Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
+use crate::placement::copies::COPIES_MAX;
 use costs::DeviceCosts;
 use pace::Pace;
 
@@ -42,8 +43,15 @@ struct CostBenefitSettings {
     life: Option<Nanos>,
 }
 
-/// Most moves under way at a time.
-const MOVES_MAX: usize = 4;
+/// Most moves under way at a time while queues are short.
+const MOVES_FEW: usize = 4;
+/// A device is left by one extent at a time for this many of its requests under way. The copy of an extent waits behind
+/// them, so that with a fixed number of moves the fewest extents would leave the device that has most to do.
+const REQUESTS_PER_MOVE: u32 = 8;
+/// Most moves under way at a time, however long the queue: fewer than the engine copies at a time. A move that it
+/// refuses for want of a buffer would lose its balance.
+const MOVES_MAX: usize = 20;
+const _: () = assert!(MOVES_FEW <= MOVES_MAX && MOVES_MAX < COPIES_MAX);
 /// Differences of cost below this share of the cost do not count: they may be noise.
 const TOLERANCE: f64 = 0.1;
 /// Balances are halved after this many requests for each extent.
@@ -95,6 +103,11 @@ struct CostBenefit {
 /// Returns true if a device can hold an extent, whether it has room or not.
 fn is_usable(view: &DeviceView) -> bool {
     view.has_room() || view.is_full()
+}
+
+/// Returns how many moves may be under way when one more extent is to leave the device of `from`.
+fn moves_max(from: &DeviceView) -> usize {
+    ((from.under_way / REQUESTS_PER_MOVE) as usize).clamp(MOVES_FEW, MOVES_MAX)
 }
 
 impl CostBenefit {
@@ -172,7 +185,8 @@ impl CostBenefit {
         saved: f64,
         (views, wishes): (&[DeviceView], &mut Wishes),
     ) {
-        if self.moving.len() >= MOVES_MAX || self.moving.contains(&extent) || !self.pace.allows() {
+        let at_a_time = moves_max(&views[from]);
+        if self.moving.len() >= at_a_time || self.moving.contains(&extent) || !self.pace.allows() {
             return;
         }
         let (leaves, to) = if views[to].has_room() {

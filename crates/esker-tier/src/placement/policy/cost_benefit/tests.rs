@@ -76,6 +76,29 @@ fn an_extent_moves_when_its_requests_have_cost_as_much_as_the_move() {
     assert!((0..50).all(|_| read(&mut policy, 104, &both).is_empty()));
 }
 
+/// As many extents are on their way at a time as an eighth of the requests under way on the device that they leave,
+/// four at least and twenty at most. A move that ends makes room for one more. The queue of the device that they go to
+/// does not matter.
+#[test]
+fn more_extents_move_at_a_time_the_longer_the_queue_is() {
+    for (queues, moves) in [([0, 0], 4), ([0, 39], 4), ([0, 40], 5), ([0, 80], 10), ([0, 4_000], 20), ([80, 1_000], 20)]
+    {
+        let mut policy = known(None);
+        let extents = || 200..240u32;
+        for extent in extents() {
+            policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(DeviceIndex(1)));
+        }
+        let views = views([50, 5], queues);
+        let mut wished = Vec::new();
+        (0..4).for_each(|_| extents().for_each(|extent| wished.extend(read(&mut policy, extent, &views))));
+        assert_eq!(wished.len(), moves, "{queues:?}: {wished:?}");
+        let ended = Event::Moved { extent: LogicalExtent(wished[0].0), outcome: MoveOutcome::Done };
+        policy.observe(Nanos::from_secs(20), &ended, &views, &mut Wishes::default());
+        let next: Vec<_> = extents().flat_map(|extent| read(&mut policy, extent, &views)).collect();
+        assert_eq!(next.len(), 1, "{queues:?}: {next:?}");
+    }
+}
+
 /// Ten requests under way at the fast device make the next one wait 1 ms there: it costs 1.1 ms, the slow device 1 ms,
 /// which is less than the tolerance apart. With thirty, extents leave it.
 #[test]
