@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::life_budget::{LIFE_PERIOD, LifeBudget};
+use super::static_split::StaticSplit;
 use super::usage::Residents;
 use super::{
     Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError,
@@ -35,6 +36,9 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct CostBenefitSettings {
+    /// Weights of the devices for data from before the first request, as of `static-split`. With an empty list, these
+    /// leave the same share of each device free.
+    weights: Vec<u32>,
     /// How long each device should last. While more of its rated life is used up than the time since the start allows,
     /// what is written there becomes dearer, copies included. If left out, writes have no price; nor can they have one
     /// on a device that counts no erases.
@@ -66,12 +70,13 @@ const FADE_AFTER: u64 = 4096;
 /// Most extents of a request that are looked at.
 const EXTENTS_MAX: u32 = 64;
 fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
-    let CostBenefitSettings { life } = policy.options()?;
+    let CostBenefitSettings { weights, life } = policy.options()?;
     let life = life.map(LifeBudget::new);
     if life.is_some_and(|life| life.is_none()) {
         return Err(PlacementError::new("life", "`life` is less than a second; flash lasts for years"));
     }
-    let mut built = CostBenefit { life: life.flatten(), ..CostBenefit::default() };
+    let first = (!weights.is_empty()).then(|| StaticSplit::of_weights(&weights, policy.devices)).transpose()?;
+    let mut built = CostBenefit { first, life: life.flatten(), ..CostBenefit::default() };
     built.devices_joined(policy.devices);
     Ok(Box::new(built))
 }
@@ -98,6 +103,8 @@ struct CostBenefit {
     extent: u64,
     /// How long each device should last.
     life: Option<LifeBudget>,
+    /// Where data from before the first request lie, if the settings say so.
+    first: Option<StaticSplit>,
 }
 
 /// Returns true if a device can hold an extent, whether it has room or not.
@@ -251,12 +258,13 @@ impl Placement for CostBenefit {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
         let has_room = |device: usize| devices[device].has_room();
         let cheapest = new.write.and_then(|write| self.cheapest_now(write, devices));
-        // Data from before the first request leave the same share of each device free.
+        let split = self.first.as_mut().filter(|_| new.write.is_none());
+        let by_weight = split.map(|split| usize::from(split.place(new, devices).0)).filter(|&device| has_room(device));
         let free =
             |device: &usize| f64::from(devices[*device].free_extents) / f64::from(devices[*device].extents.max(1));
         let emptiest =
             || (0..devices.len()).filter(|&device| has_room(device)).max_by(|a, b| free(a).total_cmp(&free(b)));
-        DeviceIndex(cheapest.or_else(emptiest).unwrap_or(0) as u16)
+        DeviceIndex(cheapest.or(by_weight).or_else(emptiest).unwrap_or(0) as u16)
     }
 
     fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
@@ -313,5 +321,8 @@ impl Placement for CostBenefit {
 
     fn devices_joined(&mut self, devices: usize) {
         self.devices.resize(devices, DeviceCosts::new(self.life));
+        if let Some(first) = &mut self.first {
+            first.devices_joined(devices);
+        }
     }
 }

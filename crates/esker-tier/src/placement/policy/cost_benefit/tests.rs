@@ -177,12 +177,33 @@ fn a_life_has_a_price() {
     assert_eq!(goes_to(&mut policy), 0);
 }
 
+/// Builds the policy with one setting.
+fn built(key: &str, value: serde_json::Value) -> Result<Box<dyn Placement>, PlacementError> {
+    let settings = super::super::PolicySettings::new("cost-benefit", [(key.to_string(), value)].into_iter().collect());
+    settings.build(super::super::PLACEMENTS, 2)
+}
+
 #[test]
 fn a_life_too_short_is_refused() {
-    let settings = super::super::PolicySettings::new(
-        "cost-benefit",
-        [("life".to_string(), serde_json::json!("1ms"))].into_iter().collect(),
-    );
-    let error = settings.build(super::super::PLACEMENTS, 2).unwrap_err().to_string();
+    let error = built("life", serde_json::json!("1ms")).unwrap_err().to_string();
     assert!(error.starts_with("life: "), "{error}");
+}
+
+/// Data from before the first request lie as the weights say, as far as there is room. A write goes where it costs
+/// least, which is the first of two devices of which nothing is known.
+#[test]
+fn weights_are_for_data_from_before_the_first_request() {
+    let write = Request::write(Lba(0), BLOCK);
+    let mut policy = built("weights", serde_json::json!([1, 3])).unwrap();
+    let mut placed = |write: Option<&Request>, free| {
+        let new = |extent| NewExtent { extent: LogicalExtent(extent), start: Bytes(u64::from(extent) * EXTENT), write };
+        (0..8).map(|extent| policy.place(&new(extent), &views(free, [0, 0])).0).collect::<Vec<_>>()
+    };
+    let halves = [5, 5];
+    assert_eq!(placed(None, halves), [1, 0, 1, 1, 1, 0, 1, 1]);
+    assert_eq!(placed(Some(&write), halves), [0; 8]);
+    assert_eq!(placed(None, [5, 0]), [0; 8]);
+    policy.devices_joined(3);
+    let error = built("weights", serde_json::json!([1, 2, 3])).unwrap_err().to_string();
+    assert!(error.starts_with("weights: "), "{error}");
 }
