@@ -240,6 +240,12 @@ pub(crate) static TERMS: &[Term] = &[
         "From the begin of service to completion: the response time without the wait before it.",
     ),
     term("dwpd", "drive writes per day", "Bytes that the host writes per day, in capacities of the drive."),
+    term(
+        "family",
+        "kind of design",
+        "How devices are used together: flash or disks alone, a tier (hot data move to flash, others to disks), or a \
+         cache (flash holds copies of what is used).",
+    ),
     term("footprint", "footprint", "Distinct 4 KiB pages that were touched, times 4 KiB."),
     term(
         "knee",
@@ -251,6 +257,11 @@ pub(crate) static TERMS: &[Term] = &[
         "lifetime",
         "lifetime",
         "Years until the mean flash block has been erased as often as it is rated for, growth of the load included.",
+    ),
+    term(
+        "mean_power",
+        "mean power",
+        "Watts of all devices, by the share of the time in which their busiest part works; without what cooling adds.",
     ),
     term("max", "max", "The longest response time of all requests."),
     term(
@@ -269,6 +280,18 @@ pub(crate) static TERMS: &[Term] = &[
     term("p50", "p50", "The median response time: half of the requests took at most this long."),
     term("p99", "p99", "The 99th percentile of the response time: 99 of 100 requests took at most this long."),
     term("p999", "p99.9", "The 99.9th percentile of the response time: 999 of 1,000 requests took at most this long."),
+    term(
+        "promoted",
+        "promoted",
+        "Bytes a day that the design itself writes to its flash, beside the host's: extents that move there, or lines \
+         that fill a cache.",
+    ),
+    term(
+        "promotion_cost",
+        "cost of promotions in life",
+        "How much longer the flash would last if nothing were promoted, of the life that it would have then; the share \
+         of all writes to flash that are promoted; and the share of its rated erases that they use up in a day.",
+    ),
     term("queue_time", "queue time", "From arrival to the begin of service: how long a request waited for others."),
     term("response_time", "response time", "From a request's arrival to its completion: wait plus service."),
     term(

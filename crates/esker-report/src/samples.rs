@@ -88,6 +88,7 @@ pub(crate) fn endurance() -> Endurance {
         drive_writes_per_day_asked: None,
         drive_writes_per_day_sold: None,
         kept: None,
+        promotions: None,
     }
 }
 

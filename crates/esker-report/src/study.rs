@@ -21,6 +21,7 @@ use crate::columns::Columns;
 use crate::config;
 use crate::dies::{self, Dies};
 use crate::error::RenderError;
+use crate::families::{FamilyRow, families};
 use crate::filters;
 use crate::glossary::{self, Term};
 use crate::misalignment::{pages_of, times_of};
@@ -104,6 +105,11 @@ impl WorkloadPage<'_> {
 
     fn has_prices(&self) -> bool {
         self.prices.is_some()
+    }
+
+    /// The best designs of all families, if there are several.
+    fn families(&self) -> Vec<FamilyRow<'_>> {
+        families(self.data)
     }
 
     fn has_ruled_out(&self) -> bool {

@@ -3,6 +3,9 @@
 use esker_core::words;
 use esker_results::study::{Candidate, CandidateOutcome, RuledOut, StudyReport, WorkloadStudy};
 
+use crate::answer::worst_p99_us;
+use crate::families::{FamilyRow, families};
+
 /// A table of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -124,11 +127,11 @@ fn without_unit(head: &str) -> String {
 
 /// How the tables begin, to tell them from other files.
 pub const TABLE_HEADS: &[&str] =
-    &["market,recommended,", "name,title,year,", "name,title,market,", "level,topic,", "cache_bytes,"];
+    &["market,recommended,", "family,best,", "name,title,year,", "name,title,market,", "level,topic,", "cache_bytes,"];
 
 /// Returns the names of the tables of a study of `workloads` workloads.
 pub fn table_names(workloads: usize) -> Vec<String> {
-    let names = ["answers", "candidates", "ruled-out", "findings", "miss-ratio-curve"];
+    let names = ["answers", "families", "candidates", "ruled-out", "findings", "miss-ratio-curve"];
     let prefixes = (1..=workloads).map(|number| if workloads > 1 { format!("{number}-") } else { String::new() });
     prefixes.flat_map(|prefix| names.map(|name| format!("{prefix}{name}"))).collect()
 }
@@ -139,7 +142,14 @@ pub fn tables(study: &StudyReport) -> Vec<Table> {
     let mut all = Vec::new();
     for (index, workload) in study.workloads.iter().enumerate() {
         let prefix = if several { format!("{}-", index + 1) } else { String::new() };
-        let found = [answers(workload), candidates(workload), ruled_out(workload), findings(workload), curve(workload)];
+        let found = [
+            answers(workload),
+            by_family(workload),
+            candidates(workload),
+            ruled_out(workload),
+            findings(workload),
+            curve(workload),
+        ];
         all.extend(found.into_iter().map(|table| Table { name: format!("{prefix}{}", table.name), ..table }));
     }
     all
@@ -159,6 +169,7 @@ pub fn markdown(study: &StudyReport) -> String {
         let totals = if years > 0.0 { format!(" (totals over {})", words::years(years)) } else { String::new() };
         let sections = [
             ("Answers by market".to_string(), answers(workload)),
+            (format!("The best design of each kind{totals}"), by_family(workload)),
             (format!("Designs that were simulated{totals}"), candidates(workload)),
             (format!("Designs that were not{totals}"), ruled_out(workload)),
         ];
@@ -184,6 +195,52 @@ fn answers(workload: &WorkloadStudy) -> Table {
     Table {
         name: "answers".into(),
         heads: vec!["market", "recommended", "equals", "nearest", "because"],
+        rows: rows.collect(),
+    }
+}
+
+/// The best design of each family, if there are several.
+fn by_family(workload: &WorkloadStudy) -> Table {
+    let rows = families(workload).into_iter().map(|FamilyRow { answer, design }| {
+        let life = design.and_then(|design| design.endurance.as_ref());
+        let promoted = life.and_then(|life| life.promotions);
+        vec![
+            Cell::text(&answer.family),
+            Cell::of(answer.best.as_ref(), Cell::text),
+            Cell::Count(answer.offered),
+            Cell::Count(answer.simulated),
+            Cell::Flag(answer.keeps_budgets),
+            Cell::of(design, |design| Cell::Number(design.cost.total)),
+            Cell::of(design.and_then(|design| design.cost.watts()), Cell::Number),
+            Cell::of(design.and_then(worst_p99_us), Cell::Time),
+            Cell::of(life.and_then(|life| life.lifetime_years), Cell::Years),
+            Cell::of(life, |life| Cell::Flag(life.lifetime_is_lower_bound)),
+            Cell::of(promoted, |promoted| Cell::Bytes(promoted.bytes_per_day as u64)),
+            Cell::of(promoted, |promoted| Cell::Share(promoted.share_of_writes)),
+            Cell::of(promoted, |promoted| Cell::Share(promoted.life_share_per_day)),
+            Cell::of(promoted.and_then(|promoted| promoted.lifetime_years_without), Cell::Years),
+            Cell::text(&answer.because),
+        ]
+    });
+    Table {
+        name: "families".into(),
+        heads: vec![
+            "family",
+            "best",
+            "offered",
+            "simulated",
+            "keeps_budgets",
+            "total",
+            "power_w",
+            "worst_p99_us",
+            "lifetime_years",
+            "lifetime_is_lower_bound",
+            "promoted_bytes_per_day",
+            "promoted_share_of_writes",
+            "promoted_life_share_per_day",
+            "lifetime_without_promotions_years",
+            "because",
+        ],
         rows: rows.collect(),
     }
 }

@@ -8,7 +8,8 @@ use esker_results::{Report, Reporting};
 use esker_sim::System;
 
 use crate::busy::Busy;
-use crate::endurance::{FlashOnSale, LateWrites};
+use crate::endurance::FlashOnSale;
+use crate::late_writes::LateWrites;
 use crate::load::StudyWorkload;
 use crate::run::DesignRun;
 use crate::strain::{Limits, LoadSearch, Strain, StressResults};

@@ -6,8 +6,10 @@ use esker_core::{Bytes, words};
 use esker_results::{DeviceReport, FlashReport, SettledResults, Settling};
 use esker_sim::{SettleSettings, Simulation};
 
+use crate::late_writes::LateWrites;
 use crate::lifetime::{Wear, lifetime_years, load_of};
 use crate::load::StudyWorkload;
+use crate::promotions::promotions;
 use crate::{DesignFault, Hooks, StudyError};
 use esker_results::study::Endurance;
 
@@ -98,24 +100,8 @@ pub(crate) struct FlashWear {
     /// Where the flash does not take what the host writes, bytes of whole pages that it takes in the time of the trace,
     /// including moved extents and filled lines. They count instead of the host's bytes.
     on_flash: Option<f64>,
-}
-
-/// Writes late in the trace to flash that does not take what the host writes. Then hot data were there already.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LateWrites {
-    /// Pages that would be written to the flash in the whole trace if all of it were like its late part.
-    pub(crate) pages: f64,
-    /// Bytes that were written to the flash once: extents that moved in the whole run, or lines that filled a cache.
-    pub(crate) once_bytes: u64,
-}
-
-impl LateWrites {
-    /// Returns the pages that the flash takes each time the trace repeats, if `all` pages were written in the run. Data
-    /// that moved there at first do so once, and are taken off; at least the pages of the late part remain.
-    fn pages_of_trace(&self, all: u64, page_bytes: f64) -> f64 {
-        let for_good = all as f64 - self.once_bytes as f64 / page_bytes.max(1.0);
-        for_good.max(self.pages).min(all as f64)
-    }
+    /// Those of them that were promoted; `None` if nothing is, or if it cannot be told.
+    promoted: Option<f64>,
 }
 
 /// Finds write amplification by going on after the measured run of a simulation, whose results are in `devices`. `late`
@@ -139,7 +125,7 @@ pub(crate) fn flash_wear(
         None => simulation.device().capacity().0,
     };
     let page_bytes = sold as f64 / host_pages.max(1) as f64;
-    let on_flash = late.map(|late| page_bytes * late.pages_of_trace(page_writes, page_bytes));
+    let (on_flash, promoted) = late.map(|late| late.bytes_of_trace(page_writes, page_bytes)).unzip();
     Ok(FlashWear {
         random: drive.precondition.as_ref().map_or(1.0, |precondition| precondition.write_amplification).max(1.0),
         rated_cycles: drive.endurance_cycles,
@@ -148,6 +134,7 @@ pub(crate) fn flash_wear(
             None => page_writes as f64 * page_bytes / workload.profile.write_bytes.max(1) as f64,
         },
         on_flash,
+        promoted: promoted.flatten(),
         settled,
         settings,
     })
@@ -162,17 +149,17 @@ pub(crate) fn judge(flash_wear: &FlashWear, on_sale: &FlashOnSale, demand: &Dema
     let nothing = settled.outcome == Settling::NothingWritten;
     let measured = settled.write_amplification.filter(|&amplification| amplification > 0.0);
     let judged = nothing || settled.outcome.may_be_judged() && measured.is_some();
-    let years = |write_amplification: f64, share_of_day: f64| {
-        demand.host_bytes_per_day.map(|bytes| {
-            lifetime_years(&Wear {
-                raw: on_sale.raw,
-                rated_cycles,
-                write_amplification,
-                host_bytes_per_day: bytes * share_of_day * page_bytes_per_byte,
-                growth_per_year: demand.growth_per_year,
-            })
+    let wear = |write_amplification: f64, share_of_day: f64| {
+        demand.host_bytes_per_day.map(|bytes| Wear {
+            raw: on_sale.raw,
+            rated_cycles,
+            write_amplification,
+            host_bytes_per_day: bytes * share_of_day * page_bytes_per_byte,
+            growth_per_year: demand.growth_per_year,
         })
     };
+    let years = |amplification: f64, share_of_day: f64| wear(amplification, share_of_day).as_ref().map(lifetime_years);
+    let promoted = flash_wear.promoted.and_then(|bytes| demand.of_flash(bytes).host_bytes_per_day);
     let least = if demand.short { EIGHT_HOURS } else { 1.0 };
     let (worst, best) = if judged { (measured.unwrap_or(1.0), measured.unwrap_or(1.0)) } else { (*random, 1.0) };
     let (lowest, highest) = (years(worst, 1.0), years(best, least));
@@ -208,6 +195,7 @@ pub(crate) fn judge(flash_wear: &FlashWear, on_sale: &FlashOnSale, demand: &Dema
         lifetime_amplification: worst,
         below_warranty,
         cleaning_share: settled.cleaning_share,
+        promotions: promoted.zip(wear(worst, 1.0)).map(|(bytes, wear)| promotions(bytes, &wear, demand.short)),
     }
 }
 
@@ -334,6 +322,7 @@ pub(crate) mod tests {
             rated_cycles: 5_000,
             page_bytes_per_byte: worn.page_bytes_per_byte,
             on_flash: None,
+            promoted: None,
         };
         let demand = Demand {
             host_bytes_per_day: Some(worn.bytes_per_day),

@@ -192,6 +192,10 @@ fn where_cold_data_go_back_as_fast_as_hot_data_come_a_hybrid_is_judged() {
     let written = day(study.profile.write_bytes as f64) + moved;
     let on_flash = best.endurance.as_ref().unwrap().host_bytes_per_day.unwrap();
     assert!((0.85..1.15).contains(&(on_flash / written)), "{on_flash} of {written}, {moved} moved");
+    // What the moves cost in life is told apart.
+    let promotions = best.endurance.as_ref().unwrap().promotions.unwrap();
+    assert!((0.8..1.25).contains(&(promotions.bytes_per_day / moved)), "{promotions:?}, {moved} moved");
+    assert!((promotions.share_of_writes - promotions.bytes_per_day / on_flash).abs() < 1e-9, "{promotions:?}");
     // In twice the time it is as fast, within 15 %.
     let longer = SyntheticWorkload { seconds: 1_200, ..SHIFTING };
     let p99_us = late_p99_us(&asked_in_50_ms(&longer.write(folder.path())));
@@ -231,7 +235,7 @@ fn the_policy_of_hybrids_depends_on_the_trace_and_not_on_threads() {
     for composition in found {
         let Composition::Hybrid(hybrid) = composition else { panic!("{composition:?}") };
         let compared = hybrid.compared.unwrap();
-        assert_eq!((hybrid.policy.as_str(), compared.policies.len()), ("migration", 3), "{}", hybrid.because);
+        assert_eq!((hybrid.policy.as_str(), compared.policies.len()), ("migration", 4), "{}", hybrid.because);
         // A request of 4 KiB counts as one and a quarter, and 200,000 are replayed.
         assert_eq!(compared.requests, 160_000);
     }

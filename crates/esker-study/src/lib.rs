@@ -15,10 +15,13 @@ mod endurance;
 mod error;
 mod evidence;
 #[cfg(test)]
+mod family_tests;
+#[cfg(test)]
 mod hybrid_tests;
 mod judge;
 mod judging;
 mod kinds;
+mod late_writes;
 mod layer;
 mod lifetime;
 mod listed;
@@ -33,6 +36,7 @@ mod offers;
 mod parts_tests;
 mod plan;
 mod prepare;
+mod promotions;
 mod run;
 mod search;
 #[cfg(test)]
@@ -222,17 +226,15 @@ fn study_workload(
     hooks: &Hooks<'_>,
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
-    let active = Bytes(workload.map().footprint());
     let prepared = PreparedWorkload::of(workload, settings)?;
     let (all, bounds) = (prepared.offers(workload, settings, hooks)?, prepared.bounds(workload, settings));
     let task = prepared.task(workload, settings, hooks);
     let markets = markets(&task, &prepared, &all, bounds)?;
     task.tell("drawing the miss-ratio curve");
     let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
-    let misalignments = misalignments(&task, &markets)?;
-    let replay = setup::replay_summary(workload);
-    let duration_s = workload.profile.duration_s.filter(|_| timed);
-    let evidence = evidence(duration_s.ok_or(workload.why_no_times()), markets.first());
+    let (misalignments, replay) = (misalignments(&task, &markets)?, setup::replay_summary(workload));
+    let duration_s = workload.profile.duration_s.filter(|_| timed).ok_or(workload.why_no_times());
+    let evidence = evidence(duration_s, markets.first());
     let verdict = verdict::verdict(&verdict::Facts {
         budgets: &prepared.budgets,
         need: &prepared.need,
@@ -247,6 +249,7 @@ fn study_workload(
     });
     let slowest = slowest(&task, &markets)?;
     let plan = plans.filter(|_| timed).map(|plans| plans.of(workload, hooks)).transpose()?;
+    let families = markets.first().map_or(Vec::new(), |found| found.families.clone());
     let (candidates, ruled_out) = listed::divide(markets, settings.thorough);
     let PreparedWorkload { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
@@ -261,7 +264,7 @@ fn study_workload(
         replay,
         active_region: ActiveRegion {
             record_bytes: esker_trace::AREA_BYTES,
-            active_bytes: active.0,
+            active_bytes: workload.map().footprint(),
             address_span_bytes: workload.profile.address_span_bytes,
             utilisation: settings.utilisation.as_f64(),
         },
@@ -269,6 +272,7 @@ fn study_workload(
         measured,
         candidates,
         ruled_out,
+        families,
         slowest,
         miss_ratio_curve,
         plan: plan.map(|(plan, _)| Box::new(plan)),

@@ -49,14 +49,16 @@ fn is_named(choice: &Choice, place: usize) -> bool {
     choice.recommended == Some(place) || choice.nearest == Some(place) || choice.equals.contains(&place)
 }
 
-/// Returns the places of the designs to list: those that the answer names, the cheapest of each product, those that
-/// keep every budget, and the cheapest others.
+/// Returns the places of the designs to list: those that the answer names and the best of each family, the cheapest of
+/// each product, those that keep every budget, and the cheapest others.
 fn places(found: &MarketResult) -> BTreeSet<usize> {
     let mut products = BTreeSet::new();
     let mut ranked: Vec<(u8, usize)> = Vec::new();
     for (place, SimulatedOffer { candidate, .. }) in found.tried.iter().enumerate() {
         let first_of_product = products.insert(candidate.product.name.as_str());
-        let rank = if is_named(&found.choice, place) {
+        let name = Some(&candidate.name);
+        let is_best_of_family = found.families.iter().any(|family| family.best.as_ref() == name);
+        let rank = if is_named(&found.choice, place) || is_best_of_family {
             0
         } else if first_of_product {
             1

@@ -6,7 +6,7 @@ use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_catalogue::{Catalogue, Market, Running};
-use esker_results::study::{Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
+use esker_results::study::{Candidate, CandidateOutcome, Endurance, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{Hooks, InUse, StudyError, StudySettings};
 
 use super::study_tables::{TableOutputs, explain};
@@ -201,16 +201,59 @@ fn workload_summary(workload: &WorkloadStudy, years: f64) -> String {
     for candidate in workload.candidates.iter().filter(asked_for) {
         designs.row(row(candidate, workload));
     }
-    text + &designs.render()
+    text + &designs.render() + &by_family(workload, &price)
+}
+
+/// The best design of each family, if there are several.
+fn by_family(workload: &WorkloadStudy, price: &str) -> String {
+    let rows = esker_report::families(workload);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = ["kind", "best design", price, "power", "worst p99", "lifetime", "promoted a day", "cost in life", ""];
+    let mut families = Table::new(&heads);
+    for row in rows {
+        let of = |cell: fn(&Candidate) -> String| row.design.map_or("-".into(), cell);
+        families.row([
+            row.answer.family.clone(),
+            of(|design| design.name.clone()),
+            of(total),
+            row.power().unwrap_or("-".into()),
+            of(worst_p99),
+            of(|design| design.endurance.as_ref().map_or("-".into(), lifetime)),
+            row.promoted().unwrap_or("-".into()),
+            row.cost_in_life().unwrap_or("-".into()),
+            row.budgets(),
+        ]);
+    }
+    format!("\nThe best design of each kind:\n{}", families.render())
+}
+
+fn total(candidate: &Candidate) -> String {
+    format!("{} {}", words::money(candidate.cost.total), candidate.cost.currency)
+}
+
+fn worst_p99(candidate: &Candidate) -> String {
+    candidate.judgement.worst_p99.map_or("-".into(), |worst| words::time(worst.p99_us))
+}
+
+fn lifetime(endurance: &Endurance) -> String {
+    match endurance.lifetime_years {
+        Some(years) if endurance.lifetime_is_lower_bound => format!("> {years:.0} years"),
+        Some(years) => format!("{} years", words::digits(years)),
+        None => match endurance.lifetime_range_years {
+            Some([low, high]) => words::years_between(low, high, esker_study::LIFETIME_LIMIT_YEARS),
+            None => "no times".into(),
+        },
+    }
 }
 
 fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
-    let Cost { total, currency, .. } = &candidate.cost;
-    let mut cells = vec![candidate.name.clone(), format!("{} {currency}", words::money(*total))];
+    let mut cells = vec![candidate.name.clone(), total(candidate)];
     match (&candidate.outcome, &candidate.requests) {
         (CandidateOutcome::Served, Some(requests)) => {
             cells.push(words::time(requests.all.response_time.p99_us));
-            cells.push(candidate.judgement.worst_p99.map_or("-".into(), |worst| words::time(worst.p99_us)));
+            cells.push(worst_p99(candidate));
             cells.push(candidate.headroom.as_ref().map_or("-".into(), |headroom| {
                 let more = if headroom.is_lower_bound { ", tested no further" } else { "" };
                 format!("{} x{more}", words::factor(headroom.factor))
@@ -221,14 +264,7 @@ fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
     match &candidate.endurance {
         Some(endurance) => {
             cells.push(endurance.write_amplification.map_or("-".into(), |value| format!("{value:.2}")));
-            cells.push(match endurance.lifetime_years {
-                Some(years) if endurance.lifetime_is_lower_bound => format!("> {years:.0} years"),
-                Some(years) => format!("{} years", words::digits(years)),
-                None => match endurance.lifetime_range_years {
-                    Some([low, high]) => words::years_between(low, high, esker_study::LIFETIME_LIMIT_YEARS),
-                    None => "no times".into(),
-                },
-            });
+            cells.push(lifetime(endurance));
         }
         None => cells.extend(["-".into(), "-".into()]),
     }

@@ -76,6 +76,7 @@ impl Page {
             }
         }
         self.flash_a_day(endurance, budgets);
+        self.promotions(endurance);
         let budget = words::years(budgets.years);
         let is = match (endurance.lifetime_years, endurance.lifetime_range_years) {
             (Some(years), _) if endurance.lifetime_is_lower_bound => format!("more than {}", words::years(years)),
@@ -90,6 +91,22 @@ impl Page {
         }
         if let Some(why) = &endurance.below_warranty {
             self.step(why.trim_end_matches('.'));
+        }
+    }
+
+    /// What moved extents or filled lines cost of the life.
+    fn promotions(&mut self, endurance: &Endurance) {
+        let Some(promotions) = &endurance.promotions else { return };
+        self.step(&format!(
+            "of these, {} a day are extents that move to the flash or lines that fill it: {} of the writes, {} of the \
+             rated erases a day",
+            words::bytes(promotions.bytes_per_day),
+            words::percent(promotions.share_of_writes),
+            words::percent(promotions.life_share_per_day)
+        ));
+        if let Some(years) = promotions.lifetime_years_without {
+            let more = if promotions.without_is_cut_off || !endurance.judged { "more than " } else { "" };
+            self.step(&format!("without them it would last {more}{}", words::years(years)));
         }
     }
 

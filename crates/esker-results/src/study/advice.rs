@@ -60,6 +60,13 @@ pub struct Cost {
     pub electricity: Vec<Electricity>,
 }
 
+impl Cost {
+    /// Mean power of all devices in watts, without what the building adds. `None` for cloud volumes.
+    pub fn watts(&self) -> Option<f64> {
+        (!self.electricity.is_empty()).then(|| self.electricity.iter().map(Electricity::watts).sum())
+    }
+}
+
 /// The electricity of devices of one product: (idle + busy x (active - idle) + supplement) x devices x hours x price x
 /// power usage effectiveness.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -77,4 +77,27 @@ pub struct Endurance {
     pub below_warranty: Option<String>,
     /// Share of programs that cleaning caused.
     pub cleaning_share: f64,
+    /// What it costs that the design itself writes data to its flash. Absent where it does not, and where that cannot
+    /// be told: its policy had not settled, or its cache was not warm.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub promotions: Option<Promotions>,
+}
+
+/// Data that a design itself writes to its flash, beside what the host writes there: extents that move there, or lines
+/// that fill a cache. Only what goes on for good counts. They are amplified as the host's writes are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Promotions {
+    /// Bytes a day to the flash of one copy, at the mean rate of the trace.
+    pub bytes_per_day: f64,
+    /// These bytes over all that the flash takes.
+    pub share_of_writes: f64,
+    /// Share of all rated erases that these bytes use up in a day, with `lifetime_amplification`.
+    pub life_share_per_day: f64,
+    /// As `lifetime_years`, if these bytes were not written.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lifetime_years_without: Option<f64>,
+    /// Whether that was cut off at the upper limit of lifetimes.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub without_is_cut_off: bool,
 }

@@ -7,6 +7,7 @@ mod cached_volume;
 mod candidate;
 mod composition;
 mod endurance;
+mod family;
 mod hybrid;
 mod judged_state;
 pub mod plan;
@@ -24,6 +25,7 @@ pub use cached_volume::*;
 pub use candidate::*;
 pub use composition::*;
 pub use endurance::*;
+pub use family::*;
 pub use hybrid::*;
 pub use judged_state::*;
 pub use read::ReadStudyError;
@@ -129,6 +131,9 @@ pub struct WorkloadStudy {
     /// The designs that were not, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ruled_out: Vec<RuledOut>,
+    /// The best design of each family that was offered in the market of the verdict. Empty without times.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub families: Vec<FamilyAnswer>,
     /// The slowest request of a drive and those around it. The drive is the recommended one or, if that has no flash,
     /// the first one that served everything.
     #[serde(skip_serializing_if = "Option::is_none", default)]

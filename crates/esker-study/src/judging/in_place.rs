@@ -9,7 +9,7 @@ use super::last_quarter::flash_pages;
 use crate::StudyError;
 use crate::busy::Busy;
 use crate::design::{Design, Judging, PlayedStretches};
-use crate::endurance::LateWrites;
+use crate::late_writes::LateWrites;
 use crate::run::DesignRun;
 use crate::strain::{Limits, LoadSearch, StressResults};
 use crate::task::Task;
@@ -31,7 +31,7 @@ impl Judging for InPlace {
         _: Option<&PlayedStretches>,
         _: &mut Candidate,
     ) -> Result<Option<LateWrites>, StudyError> {
-        Ok(Some(LateWrites { pages: flash_pages(&Report::of(device)) as f64, once_bytes: 0 }))
+        Ok(Some(LateWrites { pages: flash_pages(&Report::of(device)) as f64, once_bytes: 0, promoted: None }))
     }
 
     fn headroom(

@@ -9,7 +9,7 @@ use super::round::{PlayedAround, play_around};
 use crate::StudyError;
 use crate::busy::{Busy, Stretch};
 use crate::design::{Design, Judging, PlayedStretches};
-use crate::endurance::LateWrites;
+use crate::late_writes::{LateWrites, PromotedBytes};
 use crate::load::StudyWorkload;
 use crate::run::DesignRun;
 use crate::strain::{Limits, LoadSearch, Strain, StressResults, Stretches, headroom, loads, strain};
@@ -136,10 +136,16 @@ fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Cac
     let misses = all.cache.misses - before.cache.misses + stretch.cache.misses;
     let pages = all.pages - before.pages + stretch.pages;
     let of_trace = (rest + busy) as f64 / (late_requests + busy).max(1) as f64;
+    let filled = |counts: &CacheCounts| counts.cache.filled_bytes as f64;
+    let promoted = PromotedBytes {
+        all: filled(all) + filled(stretch),
+        late: (filled(all) - filled(before) + filled(stretch)) * of_trace,
+    };
     let late = LateWrites {
         pages: pages as f64 * of_trace,
         // A cache with free room is filled once. If lines are evicted, others come in for good.
         once_bytes: if full { 0 } else { before.cache.filled_bytes },
+        promoted: warm.then_some(promoted),
     };
     WarmResults {
         played: PlayedStretches { strain, late },

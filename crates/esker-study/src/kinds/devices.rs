@@ -11,8 +11,8 @@ use crate::design::{Design, Judging};
 use crate::judging::AtAnyTime;
 use crate::models::disk_settings;
 use crate::offers::{
-    Arrangement, COUNT_MAX, DesignKind, KindEntry, Offer, OfferInputs, Part, Terms, TouchedData, drive, settings_fault,
-    striped,
+    Arrangement, COUNT_MAX, DesignFamily, DesignKind, KindEntry, Offer, OfferInputs, Part, Terms, TouchedData, drive,
+    settings_fault, striped,
 };
 
 pub(super) const ENTRY: KindEntry = Entry {
@@ -21,8 +21,20 @@ pub(super) const ENTRY: KindEntry = Entry {
     source: "Patterson, Gibson and Katz, SIGMOD 1988 (RAID-0)",
     parameters: ParameterSource::NONE,
     capabilities: &[],
-    build: DesignKind { class: "devices", assumption: None, offers },
+    build: DesignKind {
+        class: "devices",
+        families: &[
+            DesignFamily { name: "all-flash", has: is_flash },
+            DesignFamily { name: "all-disk", has: |offer| !is_flash(offer) },
+        ],
+        assumption: None,
+        offers,
+    },
 };
+
+fn is_flash(offer: &Offer<'_>) -> bool {
+    offer.first().product.kind == "ssd"
+}
 
 /// Devices of one product that share each copy of the data.
 #[derive(Debug)]

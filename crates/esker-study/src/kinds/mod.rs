@@ -67,6 +67,8 @@ pub(crate) fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, Stu
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use esker_catalogue::Market;
@@ -74,10 +76,37 @@ mod tests {
 
     use super::*;
     use crate::brute_force_tests::settings;
+    use crate::hybrid_tests::{HOT, SyntheticWorkload, asked, offered};
 
     #[test]
     fn the_registry_is_sound() {
         assert_eq!(registry::check(KINDS), Vec::<String>::new());
+    }
+
+    /// Results name a family without its kind, and each design belongs to one of its kind.
+    #[test]
+    fn families_have_names_of_their_own_and_each_design_has_one() {
+        let families: Vec<&str> = KINDS.iter().flat_map(|kind| kind.build.families).map(|family| family.name).collect();
+        let names: BTreeSet<&str> = families.iter().copied().collect();
+        assert_eq!(names.len(), families.len(), "{families:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let brief = SyntheticWorkload { seconds: 62, ..HOT };
+        let asked = asked(&brief.write(folder.path()), crate::builtin_catalogue("current").unwrap());
+        let kinds = on_request().map(|kind| kind.name.to_string()).collect();
+        let seen = RefCell::new(BTreeSet::new());
+        offered(&StudySettings { kinds, ..asked }, |offers| {
+            for offer in offers {
+                let of: Vec<_> = offer.kind.build.families.iter().filter(|family| (family.has)(offer)).collect();
+                assert_eq!(
+                    of.iter().map(|family| family.name).collect::<Vec<_>>(),
+                    [offer.family()],
+                    "{}",
+                    offer.name()
+                );
+                seen.borrow_mut().insert(offer.family());
+            }
+        });
+        assert_eq!(seen.into_inner(), names, "all are offered for this trace");
     }
 
     #[test]

@@ -21,10 +21,22 @@ pub(crate) type KindEntry = Entry<DesignKind, KindCapability>;
 pub(crate) struct DesignKind {
     /// What one design is called: the class of designs of several products.
     pub(crate) class: &'static str,
+    /// The families into which its designs fall, each design into one: results show the best of each beside those of
+    /// other kinds.
+    pub(crate) families: &'static [DesignFamily],
     /// What studies with such designs assume, and how to change it.
     pub(crate) assumption: Option<[&'static str; 2]>,
     /// Returns the offers that may be worth their price.
     pub(crate) offers: for<'a> fn(&OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError>,
+}
+
+/// Designs of a kind that are compared with those of other kinds as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DesignFamily {
+    /// Its name in results: "all-flash".
+    pub(crate) name: &'static str,
+    /// Returns true if an offer of the kind belongs to it.
+    pub(crate) has: fn(&Offer<'_>) -> bool,
 }
 
 /// What some kinds of designs have in common.

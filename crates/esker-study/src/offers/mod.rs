@@ -23,7 +23,7 @@ use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 pub use in_use::InUse;
-pub(crate) use kind::{Arrangement, DesignKind, KindCapability, KindEntry, OfferInputs, RuledOutBy};
+pub(crate) use kind::{Arrangement, DesignFamily, DesignKind, KindCapability, KindEntry, OfferInputs, RuledOutBy};
 pub(crate) use simulated_part::{PartMinimum, RAW_MIN, TouchedData, drive, min_note, smallest_part};
 
 /// Offers have at most this many devices of a product, unless the capacity needs more.
@@ -198,6 +198,12 @@ impl Offer<'_> {
     /// the others.
     pub(crate) fn is_on_request(&self) -> bool {
         self.kind.can(KindCapability::OnRequest)
+    }
+
+    /// The family of designs to which the offer belongs.
+    pub(crate) fn family(&self) -> &'static str {
+        let family = self.kind.build.families.iter().find(|family| (family.has)(self));
+        family.expect("every design of a kind is of one of its families").name
     }
 
     /// Host bytes a day that the maker warrants for the devices of one copy, and for how long. With devices of several

@@ -15,7 +15,9 @@ use crate::design::{Design, Judging, STRIPE};
 use crate::endurance::{FlashOnSale, Warranty};
 use crate::judging::InPlace;
 use crate::models::disk_settings;
-use crate::offers::{Arrangement, DesignKind, KindEntry, Offer, Part, PartMinimum, TouchedData, drive, settings_fault};
+use crate::offers::{
+    Arrangement, DesignFamily, DesignKind, KindEntry, Offer, Part, PartMinimum, TouchedData, drive, settings_fault,
+};
 
 /// The kind of such designs. Studies do not offer them.
 static ENTRY: KindEntry = Entry {
@@ -24,7 +26,12 @@ static ENTRY: KindEntry = Entry {
     source: "Kim 2009, chapter 4 (MixPlan)",
     parameters: ParameterSource::NONE,
     capabilities: &[],
-    build: DesignKind { class: "mix", assumption: None, offers: |_| Ok(Vec::new()) },
+    build: DesignKind {
+        class: "mix",
+        families: &[DesignFamily { name: "mix", has: |_| true }],
+        assumption: None,
+        offers: |_| Ok(Vec::new()),
+    },
 };
 
 /// The placement policy: each range of addresses has its device, and nothing moves.

@@ -33,7 +33,8 @@ impl Search<'_> {
             let (slowest, saving) = (simulated.slowest, offer.design_saving_up(saving::LONG)?);
             let candidate = self.candidate(offer, &design, simulated);
             let arrangement = Arc::clone(&offer.arrangement);
-            Ok(SimulatedOffer { candidate, design, arrangement, slowest, saving, missed_warranty })
+            let family = offer.family();
+            Ok(SimulatedOffer { candidate, design, arrangement, family, slowest, saving, missed_warranty })
         });
         tried.collect()
     }

@@ -1,7 +1,7 @@
 //! The result of the search in one market.
 
 use esker_catalogue::Market;
-use esker_results::study::{Candidate, MarketAnswer, RuledOut};
+use esker_results::study::{Candidate, FamilyAnswer, MarketAnswer, RuledOut};
 
 use super::SimulatedOffer;
 use crate::choose::Choice;
@@ -12,6 +12,8 @@ pub(crate) struct MarketResult {
     /// Simulated designs, the cheapest first.
     pub(crate) tried: Vec<SimulatedOffer>,
     pub(crate) ruled_out: Vec<RuledOut>,
+    /// The best of each family.
+    pub(crate) families: Vec<FamilyAnswer>,
     pub(crate) choice: Choice,
     /// A design that would keep every budget if its volumes saved up more, and costs less than the recommended one, if
     /// there is one.

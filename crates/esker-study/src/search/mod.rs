@@ -1,6 +1,7 @@
 //! Searches each market for its cheapest design, from the cheapest offer on.
 
 mod choice;
+mod families;
 mod fewest;
 mod known;
 mod market_result;
@@ -67,6 +68,8 @@ pub(crate) struct SimulatedOffer {
     pub(crate) candidate: Candidate,
     pub(crate) design: Design,
     pub(crate) arrangement: Arc<dyn Arrangement>,
+    /// The family of designs to which it belongs.
+    pub(crate) family: &'static str,
     pub(crate) slowest: Option<Slowest>,
     /// The logarithm of how many times the writes exceed the warranty: what is known of a life that was not simulated.
     pub(crate) missed_warranty: f64,
@@ -129,6 +132,9 @@ impl<'a> Search<'a> {
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);
         }
+        if judge {
+            self.beside(&mut left, &mut tried)?;
+        }
         // A design of another class may keep every budget although the cheapest ones do not, and the best may miss one
         // with other random numbers. In both cases there may be a cheaper one.
         state.limit = state.limit.saturating_mul(2);
@@ -149,14 +155,9 @@ impl<'a> Search<'a> {
         let not_reached =
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(offer, least, best, judge)));
-        Ok(MarketResult {
-            market,
-            tried,
-            ruled_out: on_request::shortened(ruled, offers),
-            choice,
-            keeps_if_saving,
-            not_reached,
-        })
+        let families = if judge { self.families(market, offers, &tried, &ruled) } else { Vec::new() };
+        let ruled_out = on_request::shortened(ruled, offers);
+        Ok(MarketResult { market, tried, ruled_out, families, choice, keeps_if_saving, not_reached })
     }
 
     /// If the cheapest offers do not keep the budgets, finds out which of the others may, and goes on with those.

@@ -14,7 +14,7 @@ use crate::{StudyError, kinds};
 const LISTED_MAX: usize = 20;
 
 /// Offers with their least cost, the cheapest first.
-type Left<'o> = VecDeque<(f64, &'o Offer<'o>)>;
+pub(super) type Left<'o> = VecDeque<(f64, &'o Offer<'o>)>;
 
 /// For a large trace, at most this many designs of a kind are simulated.
 const WHOLE_MAX: usize = 6;

@@ -20,7 +20,9 @@ use super::pairs::{self, FLASH_MAX, Pair};
 use crate::StudyError;
 use crate::design::{Design, Judging};
 use crate::judging::Warm;
-use crate::offers::{Arrangement, DesignKind, KindCapability, KindEntry, Offer, OfferInputs, Part, TouchedData, drive};
+use crate::offers::{
+    Arrangement, DesignFamily, DesignKind, KindCapability, KindEntry, Offer, OfferInputs, Part, TouchedData, drive,
+};
 use admissions::{AdmissionChoice, Admissions};
 use miniature::CacheShape;
 use policies::{Policies, PolicyChoice};
@@ -33,6 +35,7 @@ pub(super) const ENTRY: KindEntry = Entry {
     capabilities: &[KindCapability::OnRequest],
     build: DesignKind {
         class: "cache",
+        families: &[DesignFamily { name: "cache", has: |_| true }],
         assumption: Some([
             "A cache is judged warm: its busiest stretch is played after the rest of the trace, that from after it to \
              the end first. Its flash is as full as that of other designs, with lines that the trace does not touch; \

@@ -19,7 +19,9 @@ use super::pairs::{self, Pair};
 use crate::StudyError;
 use crate::design::{Design, Judging};
 use crate::judging::Settled;
-use crate::offers::{Arrangement, DesignKind, KindCapability, KindEntry, Offer, OfferInputs, TouchedData, drive};
+use crate::offers::{
+    Arrangement, DesignFamily, DesignKind, KindCapability, KindEntry, Offer, OfferInputs, TouchedData, drive,
+};
 use choice::{PolicyChoice, Sample};
 use layout::Layout;
 use policies::PolicyCapability;
@@ -32,6 +34,7 @@ pub(super) const ENTRY: KindEntry = Entry {
     capabilities: &[KindCapability::OnRequest],
     build: DesignKind {
         class: "hybrid",
+        families: &[DesignFamily { name: "tier (hybrid)", has: |_| true }],
         assumption: Some([
             "In a hybrid the disks hold the data, and the flash comes on top: half of it holds data at first, whatever \
              is hot, and the other half is free for what is. Where the policy moves cold data back, the flash is full \

@@ -15,7 +15,8 @@ use esker_sim::DeviceDescription;
 use crate::design::{Design, Judging};
 use crate::judging::AtAnyTime;
 use crate::offers::{
-    Arrangement, Bounds, DesignKind, KindEntry, Offer, OfferInputs, Part, RuledOutBy, Terms, TouchedData, striped,
+    Arrangement, Bounds, DesignFamily, DesignKind, KindEntry, Offer, OfferInputs, Part, RuledOutBy, Terms, TouchedData,
+    striped,
 };
 use crate::{DesignFault, StudyError};
 use orders::{AMPLE, carries, orders, plain, settings, settings_of, sizes};
@@ -27,7 +28,12 @@ pub(super) const ENTRY: KindEntry = Entry {
     source: "the providers' documentation of their limits (docs/cloud-volumes.md)",
     parameters: ParameterSource::NONE,
     capabilities: &[],
-    build: DesignKind { class: "volumes", assumption: None, offers },
+    build: DesignKind {
+        class: "volumes",
+        families: &[DesignFamily { name: "volumes", has: |_| true }],
+        assumption: None,
+        offers,
+    },
 };
 
 /// Numbers of volumes that share the data.
