@@ -45,6 +45,20 @@ fn the_best_of_each_kind_stands_beside_the_answer() {
     assert!(candidate(&study, CACHE).cost.watts() > candidate(&study, HYBRID).cost.watts(), "its disk has more to do");
 }
 
+/// A disk reads consecutive blocks fast enough, and flash beside it only adds to the price. Some such designs are
+/// simulated all the same, because they were asked for.
+#[test]
+fn kinds_that_cost_more_than_the_answer_stand_beside_it() {
+    let study = with_all_kinds(&SyntheticWorkload { sequential: true, seconds: 120, write_one_of: 1_000, ..HOT });
+    let answer = candidate(&study, "toshiba-mg10-20TB");
+    assert_eq!(study.verdict.recommended.as_ref(), Some(&answer.name), "{}", study.verdict.headline);
+    for name in ["tier (hybrid)", "cache"] {
+        let found = family(&study, name);
+        assert!((1..=4).contains(&found.simulated), "{found:?}");
+        assert!(candidate(&study, found.best.as_deref().unwrap()).cost.total > answer.cost.total, "{found:?}");
+    }
+}
+
 /// The hot region moves every twenty seconds, so that no hybrid keeps the budgets. Of the nearest, whose life was not
 /// simulated, nothing is said that nobody measured.
 #[test]
