@@ -102,16 +102,27 @@ impl<D: Device + ?Sized, K: Copy> Children<D, K> {
         self.list[child].device.ownable().expect("it was asked for when it got its owner")
     }
 
-    /// Passes a command on to all children; stops at the first one that does not support it.
+    /// Passes a command on to all children; stops at the first one that does not support it. A pause of wear levelling
+    /// goes to all of them, and one that supports it is enough: the others level nothing.
     pub fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
-        for (index, state) in self.list.iter_mut().enumerate() {
-            if command == Control::StartMeasuring {
-                state.sent = 0;
-            }
-            state.device.control(now, command)?;
-            self.timetable.set(index, state.device.next_event());
+        let each = 0..self.list.len();
+        if !matches!(command, Control::PauseWearLevelling(_)) {
+            return each.into_iter().try_for_each(|child| self.control_one(now, child, command));
         }
-        Ok(())
+        let answers = each.map(|child| self.control_one(now, child, command));
+        // Two answers: either is kept only if there is no success.
+        answers.reduce(|one, other| if one.is_ok() { one } else { other }).unwrap_or(Ok(()))
+    }
+
+    /// Passes a command on to child `child`.
+    pub fn control_one(&mut self, now: Nanos, child: usize, command: Control) -> Result<(), Unsupported> {
+        let state = &mut self.list[child];
+        if command == Control::StartMeasuring {
+            state.sent = 0;
+        }
+        let answer = state.device.control(now, command);
+        self.timetable.set(child, state.device.next_event());
+        answer
     }
 
     /// Passes a change of `device` on to all children; returns false if it was for none of them.
@@ -159,5 +170,57 @@ fn add_busy(all: &mut Vec<BusyTime>, one: &BusyTime) {
             busy.busiest = busy.busiest.max(one.busiest);
         }
         None => all.push(*one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Tag};
+
+    /// A device without requests, which may be able to pause wear levelling.
+    #[derive(Default)]
+    struct Commanded {
+        levels: bool,
+        heard: Vec<Control>,
+    }
+
+    impl Device for Commanded {
+        fn capacity(&self) -> Bytes {
+            Bytes::ZERO
+        }
+        fn free_slots(&self) -> usize {
+            0
+        }
+        fn submit(&mut self, _: Nanos, _: Tag, _: Request) {}
+        fn next_event(&self) -> Nanos {
+            Nanos::NEVER
+        }
+        fn advance(&mut self, _: Nanos, _: &mut Vec<Completion>) {}
+        fn control(&mut self, _: Nanos, command: Control) -> Result<(), Unsupported> {
+            self.heard.push(command);
+            if self.levels { Ok(()) } else { Err(Unsupported("wear-levelling")) }
+        }
+        fn telemetry(&self) -> Telemetry {
+            Telemetry::default()
+        }
+    }
+
+    fn answer(levels: &[bool], command: Control) -> (bool, usize) {
+        let device = |&levels: &bool| Box::new(Commanded { levels, heard: Vec::new() });
+        let mut children: Children<_, ()> = Children::new(levels.iter().map(device).collect());
+        let answer = children.control(Nanos::ZERO, command);
+        (answer.is_ok(), children.iter().map(|(device, _)| device.heard.len()).sum())
+    }
+
+    #[test]
+    fn a_pause_of_levelling_goes_to_all_children_and_one_that_supports_it_is_enough() {
+        let pause = Control::PauseWearLevelling(true);
+        assert_eq!(answer(&[false, true, false], pause), (true, 3));
+        assert_eq!(answer(&[true, false], pause), (true, 2));
+        assert_eq!(answer(&[false, false], pause), (false, 2));
+        // Other commands stop at the first child that does not know them.
+        assert_eq!(answer(&[true, false, true], Control::StartMeasuring), (false, 2));
+        assert_eq!(answer(&[true, true], Control::StartMeasuring), (true, 2));
     }
 }

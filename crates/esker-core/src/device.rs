@@ -79,7 +79,8 @@ pub enum Control {
     /// Record some of the requests after [`Control::StartMeasuring`], with what the device did for them. Sent before
     /// any request. Devices without a timeline ignore it.
     RecordTimeline(Stretch),
-    /// Stop (true) or resume (false) wear levelling that moves data only to level wear.
+    /// Stop (true) or resume (false) wear levelling that moves data only to level wear. A composite device passes it on
+    /// to all of its children, and supports it if one of them does. A loss of power ends the pause.
     PauseWearLevelling(bool),
 }
 

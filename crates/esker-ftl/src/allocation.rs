@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use esker_core::Unsupported;
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
 use crate::pools::Contents;
-use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError, PageMap, Pools, WearCounts};
+use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError, NO_LEVELLING, PageMap, Pools, WearCounts};
 
 /// Chooses the flash page of each write, and cleans. The layer above has the map, and gets a call for each page that
 /// moves.
@@ -76,6 +77,12 @@ pub(crate) trait Allocation: fmt::Debug + Send + Sized {
     fn restore<S: OpSink>(&mut self, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) -> Result<(), FtlError> {
         let _ = (cells, page_map);
         Ok(())
+    }
+
+    /// See [`crate::Ftl::pause_levelling`].
+    fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        let _ = is_paused;
+        Err(NO_LEVELLING)
     }
 
     /// Returns the counts of wear-levelling and of worn-out blocks, if the layer has any.
@@ -160,6 +167,10 @@ impl Allocation for Pools {
 
     fn restore<S: OpSink>(&mut self, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) -> Result<(), FtlError> {
         self.restore(cells, page_map)
+    }
+
+    fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        self.pause_levelling(is_paused)
     }
 
     fn wear(&self) -> Option<WearCounts> {

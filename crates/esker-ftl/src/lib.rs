@@ -48,7 +48,7 @@ mod zoned;
 use std::fmt;
 
 use esker_core::registry::{self, Entry};
-use esker_core::{LogicalPage, PhysicalPage, StreamId};
+use esker_core::{LogicalPage, PhysicalPage, StreamId, Unsupported};
 use esker_nand::Geometry;
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, Silent};
 use thiserror::Error;
@@ -219,6 +219,14 @@ pub trait Ftl: fmt::Debug + Send {
         FtlCounters::default()
     }
 
+    /// Stops or resumes wear-levelling that moves data only to level wear, from the next write on. What levels wear
+    /// without moving data (the rate limit) goes on. A power failure forgets the pause. Layers that level nothing, and
+    /// settings by which nothing is moved, do not support this.
+    fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        let _ = is_paused;
+        Err(NO_LEVELLING)
+    }
+
     /// Returns counts of worn-out blocks and of wear-levelling; `None` from layers that have neither.
     fn wear(&self) -> Option<WearCounts> {
         None
@@ -227,6 +235,9 @@ pub trait Ftl: fmt::Debug + Send {
     /// Asserts the invariants that hold between calls. Slow.
     fn check(&self, flash: &FlashState);
 }
+
+/// What a layer without wear-levelling answers when it is to pause it.
+const NO_LEVELLING: Unsupported = Unsupported("wear-levelling");
 
 /// Distance, in writes, at which the map entry of a coming write is prefetched.
 const FAR: usize = 24;

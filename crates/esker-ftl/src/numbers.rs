@@ -47,7 +47,7 @@ impl PoolBlocks {
     }
 
     /// Iterates over all blocks.
-    pub(crate) fn all(&self) -> impl Iterator<Item = PoolBlock> + use<> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = PoolBlock> + Clone + use<> {
         (0..self.count()).map(PoolBlock)
     }
 

@@ -2,7 +2,7 @@
 //! a model of a controller with little memory.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
+use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId, Unsupported};
 use esker_nand::BlockIndex;
 use esker_nand::memory::{prefetch, zeroed};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
@@ -304,6 +304,10 @@ impl<A: Allocation> Ftl for PageFtl<A> {
             erased_suspects: self.suspects.erased,
             ..FtlCounters::default()
         }
+    }
+
+    fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        self.pools.pause_levelling(is_paused)
     }
 
     fn wear(&self) -> Option<WearCounts> {

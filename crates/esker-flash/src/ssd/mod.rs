@@ -332,8 +332,8 @@ impl Device for Ssd {
 
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         // Measuring may start while a hybrid still copies, but the host's requests have ended by then.
-        let idle = self.front.slots.in_use() == 0 || command == Control::StartMeasuring;
-        assert!(idle, "control commands need an idle drive");
+        let needs_idle = !matches!(command, Control::StartMeasuring | Control::PauseWearLevelling(_));
+        assert!(!needs_idle || self.front.slots.in_use() == 0, "this command needs an idle drive: {command:?}");
         self.now = self.now.max(now);
         match command {
             // The owner would not know of data that it has not written itself.
@@ -357,7 +357,8 @@ impl Device for Ssd {
                 self.timeline = Some(Box::new(Timeline::new(stretch)));
                 Ok(())
             }
-            Control::PauseWearLevelling(_) => Err(Unsupported("explicit wear-levelling")),
+            // What the layer has emitted goes on: a move is either made as a whole or not begun.
+            Control::PauseWearLevelling(is_paused) => self.back.ftl.pause_levelling(is_paused),
         }
     }
 

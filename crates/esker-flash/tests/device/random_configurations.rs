@@ -74,7 +74,12 @@ fn write_buffer() -> impl Strategy<Value = Option<WriteBufferSettings>> {
 }
 
 fn wear() -> impl Strategy<Value = Option<WearSettings>> {
-    let levelling = prop::sample::select(vec![WearLevelling::None, WearLevelling::RateLimit, WearLevelling::Migration]);
+    let levelling = prop::sample::select(vec![
+        WearLevelling::None,
+        WearLevelling::RateLimit,
+        WearLevelling::Migration,
+        WearLevelling::Static,
+    ]);
     let shares = (0u64..102, 0u64..102, 0u64..30, 0u64..200_000).prop_map(|(age, retirement, bad, failures)| {
         let bad = Ratio::percent(if bad > 10 { 0 } else { bad });
         (Ratio::percent(age), Ratio::percent(retirement), bad, Ratio::parts_per_billion(failures))
@@ -87,6 +92,7 @@ fn wear() -> impl Strategy<Value = Option<WearSettings>> {
                 levelling,
                 age_variance,
                 retirement_age,
+                spread: initial_erases % 4,
                 end_of_life,
                 factory_bad_blocks,
                 erase_failures,

@@ -9,7 +9,7 @@ mod tables;
 mod tests;
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
-use esker_core::{Bytes, LogicalPage, PhysicalPage};
+use esker_core::{Bytes, LogicalPage, PhysicalPage, Unsupported};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 use esker_nand::{BlockIndex, ValueError};
 use esker_results::MappingCounts;
@@ -437,6 +437,10 @@ impl Ftl for Dftl {
         };
         let dropped_pages = self.pools.dropped_pages();
         FtlCounters { mapping: Some(mapping), dropped_pages, ..FtlCounters::default() }
+    }
+
+    fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        self.pools.pause_levelling(is_paused)
     }
 
     fn wear(&self) -> Option<WearCounts> {

@@ -8,7 +8,7 @@ mod striping;
 mod temperature;
 mod wear;
 
-use esker_core::{LogicalPage, PhysicalPage};
+use esker_core::{LogicalPage, PhysicalPage, Unsupported};
 use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
@@ -180,6 +180,12 @@ impl Pools {
     pub fn revived(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
         self.pools[pool as usize].revived(PoolBlock(local), valid);
+    }
+
+    /// Stops or resumes the moves that only level wear, in all pools. A move is made within one call, so that none is
+    /// ever half done.
+    pub fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        self.pools.iter_mut().try_for_each(|pool| pool.pause_levelling(is_paused))
     }
 
     /// Returns the counts of wear-levelling and of worn-out blocks.

@@ -1,11 +1,18 @@
 //! Wear-levelling, and blocks that wear out (Agrawal 2008, section 5).
 
-use esker_core::{Ratio, Rng};
+mod erase_spread;
+
+use std::cmp::Reverse;
+
+use esker_core::{Ratio, Rng, Unsupported};
 use esker_nand::state::FlashState;
 
 use crate::numbers::{PoolBlock, PoolBlocks};
 use crate::{EndOfLife, WearLevelling, WearSettings};
+use erase_spread::EraseSpread;
 
+/// What a drive lacks that moves no data to level wear.
+pub(super) const NO_MOVES: &str = "pausing wear-levelling: it moves no data for that";
 /// Number of candidates that are tried before a worn block is cleaned anyway.
 const DRAWS_MAX: usize = 64;
 
@@ -25,6 +32,10 @@ pub(super) struct Wear {
     bad: Vec<u64>,
     /// Blocks that may still go bad before the host's data no longer fit.
     spare: u32,
+    /// With static levelling, the erase counts of the blocks in use.
+    spread: Option<EraseSpread>,
+    /// Whether nothing may be moved to level wear.
+    is_paused: bool,
     counts: WearCounts,
 }
 
@@ -35,7 +46,7 @@ pub struct WearCounts {
     pub factory_bad: u64,
     /// Blocks that were taken out of use.
     pub retired: u64,
-    /// Blocks whose cold data were moved to a worn block.
+    /// Blocks whose cold data were moved to a worn block, and that were erased for it.
     pub migrated: u64,
     /// Victims that the rate limit spared.
     pub spared: u64,
@@ -85,6 +96,9 @@ impl Wear {
             erased_at: vec![0; blocks as usize],
             bad: bits,
             spare,
+            spread: (settings.levelling == WearLevelling::Static)
+                .then(|| EraseSpread::new(settings.initial_erases, blocks - bad)),
+            is_paused: false,
             counts: WearCounts { factory_bad: u64::from(bad), ..WearCounts::default() },
         }
     }
@@ -100,6 +114,19 @@ impl Wear {
                 self.counts.retired += 1;
             }
         }
+        if self.spread.is_some() {
+            let in_use = self.numbers.all().filter(|block| !self.is_bad(*block));
+            self.spread = Some(EraseSpread::of(in_use.map(|block| flash.erases_of(self.numbers.on_device(block)))));
+        }
+    }
+
+    /// Stops or resumes the moves that only level wear. The rate limit moves nothing, and goes on.
+    pub(super) fn pause(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        if !self.settings.levelling.moves_data() {
+            return Err(Unsupported(NO_MOVES));
+        }
+        self.is_paused = is_paused;
+        Ok(())
     }
 
     pub(super) fn counts(&self) -> &WearCounts {
@@ -119,7 +146,8 @@ impl Wear {
         self.counts.retired > 0
     }
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.erased_at) + size_of_val(&*self.bad)
+        let spread = self.spread.as_ref().map_or(0, EraseSpread::memory_bytes);
+        size_of_val(&*self.erased_at) + size_of_val(&*self.bad) + spread
     }
 
     fn remaining(&self, block: PoolBlock, flash: &FlashState) -> u64 {
@@ -137,7 +165,7 @@ impl Wear {
     /// Returns true if `block` may be cleaned now. If its remaining life is below (1 - age variance) of the mean, the
     /// probability falls with the remaining life from 1 to 0.
     pub(super) fn allows(&mut self, block: PoolBlock, flash: &FlashState) -> bool {
-        if self.settings.levelling == WearLevelling::None {
+        if !self.settings.levelling.limits_rate() {
             return true;
         }
         let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
@@ -166,24 +194,47 @@ impl Wear {
         if failed || worn {
             self.bad[block.index() / 64] |= 1 << (block.0 % 64);
             self.counts.retired += 1;
+            self.spread.iter_mut().for_each(|spread| spread.retired(flash.erases_of(self.numbers.on_device(block))));
             return BlockFate::Retired;
         }
-        if self.settings.levelling != WearLevelling::Migration {
-            return BlockFate::Free;
-        }
-        let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
-        if own < self.share_of_mean(self.settings.retirement_age) { BlockFate::TakesColdData } else { BlockFate::Free }
+        let erases = flash.erases_of(self.numbers.on_device(block));
+        let lowest = self.spread.as_mut().map_or(erases, |spread| spread.erased(erases));
+        let is_worn = match self.settings.levelling {
+            WearLevelling::None | WearLevelling::RateLimit => false,
+            WearLevelling::Migration => {
+                let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
+                own < self.share_of_mean(self.settings.retirement_age)
+            }
+            WearLevelling::Static => erases - lowest > self.settings.spread,
+        };
+        if is_worn && !self.is_paused { BlockFate::TakesColdData } else { BlockFate::Free }
     }
 
-    /// Returns the coldest of the closed blocks `candidates`: the one with the most remaining life, if that is more
-    /// than the mean; of equally good ones, the one that was erased longest ago.
-    pub(super) fn coldest(&self, candidates: impl Iterator<Item = PoolBlock>, flash: &FlashState) -> Option<PoolBlock> {
-        let mean = self.share_of_mean(Ratio::ONE);
-        candidates
-            .map(|block| (self.remaining(block, flash), block))
-            .filter(|(remaining, _)| u128::from(*remaining) * u128::from(self.numbers.count()) > mean)
-            .min_by_key(|&(remaining, block)| (std::cmp::Reverse(remaining), self.erased_at[block.index()], block))
-            .map(|(_, block)| block)
+    /// Returns the coldest of the closed blocks `candidates`. Against a share of the mean it is the one with the most
+    /// remaining life, if that is more than the mean; of equally good ones, the one that was erased longest ago. By the
+    /// spread it is the one that was erased longest ago of those that `worn` is so far from: the one with the most
+    /// remaining life may have been a cold one until just now, and hold hot data.
+    pub(super) fn coldest(
+        &self,
+        worn: PoolBlock,
+        candidates: impl Iterator<Item = PoolBlock>,
+        flash: &FlashState,
+    ) -> Option<PoolBlock> {
+        let blocks = candidates.map(|block| (self.remaining(block, flash), self.erased_at[block.index()], block));
+        let coldest = match self.settings.levelling {
+            WearLevelling::Static => {
+                let least = self.remaining(worn, flash) + u64::from(self.settings.spread);
+                let far = blocks.filter(|(remaining, ..)| *remaining > least);
+                far.min_by_key(|&(remaining, erased_at, block)| (erased_at, Reverse(remaining), block))
+            }
+            _ => {
+                let mean = self.share_of_mean(Ratio::ONE);
+                let count = u128::from(self.numbers.count());
+                let better = blocks.filter(|(remaining, ..)| u128::from(*remaining) * count > mean);
+                better.min_by_key(|&(remaining, erased_at, block)| (Reverse(remaining), erased_at, block))
+            }
+        };
+        coldest.map(|(.., block)| block)
     }
 
     pub(super) fn migrated(&mut self) {

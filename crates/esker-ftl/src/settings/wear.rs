@@ -15,6 +15,8 @@ pub struct WearSettings {
     pub age_variance: Ratio,
     /// A block whose remaining life is below this share of the mean takes cold data.
     pub retirement_age: Ratio,
+    /// With static levelling, the difference of the erase counts of two blocks above which their data are exchanged.
+    pub spread: u32,
     /// What happens to a block that has reached its rated erases.
     pub end_of_life: EndOfLife,
     /// Share of blocks that are bad from the start, spread at random, with equal numbers in each pool.
@@ -31,6 +33,7 @@ impl Default for WearSettings {
             levelling: WearLevelling::None,
             age_variance: Ratio::percent(20),
             retirement_age: Ratio::percent(85),
+            spread: 20,
             end_of_life: EndOfLife::Count,
             factory_bad_blocks: Ratio::ZERO,
             erase_failures: Ratio::ZERO,
@@ -50,6 +53,20 @@ pub enum WearLevelling {
     RateLimit,
     /// Worn blocks are cleaned less often, and take cold data.
     Migration,
+    /// A block that has been erased far more often than another takes the data of that one.
+    Static,
+}
+
+impl WearLevelling {
+    /// Returns true if worn blocks are cleaned less often.
+    pub(crate) const fn limits_rate(self) -> bool {
+        matches!(self, Self::RateLimit | Self::Migration)
+    }
+
+    /// Returns true if data are moved only to level wear. The rate limit moves nothing by itself.
+    pub(crate) const fn moves_data(self) -> bool {
+        matches!(self, Self::Migration | Self::Static)
+    }
 }
 
 /// What happens to a block that has reached its rated erases.

@@ -362,10 +362,11 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
     if layer.can(LayerCapability::Wear) && rng.below(2) == 0 {
         settings.endurance_cycles = 4 + rng.below(10);
         settings.wear = Some(WearSettings {
-            levelling: [WearLevelling::None, WearLevelling::Migration][rng.below(2) as usize],
+            levelling: [WearLevelling::None, WearLevelling::Migration, WearLevelling::Static][rng.below(3) as usize],
             end_of_life: EndOfLife::Retire,
             factory_bad_blocks: Ratio::percent(rng.below(6)),
             erase_failures: Ratio::percent(rng.below(8)),
+            spread: 1,
             ..WearSettings::default()
         });
         settings.over_provisioning = Some(Ratio::percent(60 + rng.below(20)));

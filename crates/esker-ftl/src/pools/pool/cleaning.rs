@@ -304,7 +304,7 @@ impl Pool {
             bits::is_set(&self.closed, block.index()) && !bits::is_set(&self.holds_map, block.index())
         };
         let wear = self.wear.as_ref().expect("wear is counted");
-        let Some(cold) = wear.coldest(self.numbers.all().filter(closed), cells.flash) else {
+        let Some(cold) = wear.coldest(worn, self.numbers.all().filter(closed), cells.flash) else {
             self.free(worn);
             return Ok(());
         };

@@ -7,14 +7,14 @@ mod steady;
 #[cfg(test)]
 mod tests;
 
-use esker_core::bits;
+use esker_core::{Unsupported, bits};
 use std::collections::VecDeque;
 
 use esker_nand::BlockIndex;
 use esker_nand::state::FlashState;
 
 use super::temperature::Temperature;
-use super::wear::{Wear, WearCounts};
+use super::wear::{NO_MOVES, Wear, WearCounts};
 use crate::gc::VictimPolicy;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{FtlContext, STREAMS_MAX, Separation, WriteFrontiers};
@@ -213,6 +213,11 @@ impl Pool {
             Some(map) if bits::is_set(&self.holds_map, block.index()) => &mut *map.victims,
             _ => &mut *self.victims,
         }
+    }
+
+    /// See [`Wear::pause`].
+    pub(super) fn pause_levelling(&mut self, is_paused: bool) -> Result<(), Unsupported> {
+        self.wear.as_mut().ok_or(Unsupported(NO_MOVES))?.pause(is_paused)
     }
 
     pub(super) fn wear(&self) -> WearCounts {

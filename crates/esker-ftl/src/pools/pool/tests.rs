@@ -7,7 +7,7 @@ use esker_nand::{Geometry, GeometrySettings, PoolScope};
 use super::*;
 use crate::gc::{self, PoolShape};
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{Cells, Choice, Ftl, Space, VICTIM_POLICIES, WriteExtent};
+use crate::{Cells, Choice, Ftl, Space, VICTIM_POLICIES, WearLevelling, WearSettings, WriteExtent};
 
 /// One pool of `dies` dies with 8 blocks of 4 pages each. Half of the pages are the host's, and a quarter of the blocks
 /// is kept free.
@@ -141,4 +141,75 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
     assert_eq!([opened(0), opened(0)], [22, 25]);
     // Now all have two.
     assert_eq!([opened(0), opened(1)], [9, 10]);
+}
+
+/// One die of 8 blocks of 4 pages. Pages 0 to 7 are written once, and lie in blocks 0 and 1. The others are overwritten
+/// in order, so that blocks 2 to 6 are erased in turn, without a copy. Block 7 is written once and never cleaned: ties go
+/// to the lowest. So the k-th erase of a block is at least the (5k - 4)-th of all.
+fn levelled(ftl: &str, levelling: WearLevelling, spread: u32) -> Drive {
+    let mut settings = settings(1);
+    settings.ftl = Choice::named(ftl);
+    settings.wear = Some(WearSettings { levelling, spread, ..WearSettings::default() });
+    Drive::of(&settings)
+}
+
+impl Drive {
+    /// Overwrites hot pages from the `next` one on until `erases` more blocks were erased. Returns the erases and the
+    /// copies that only levelled wear.
+    fn overwrite(&mut self, next: &mut u32, erases: u64) -> (usize, usize) {
+        let end = self.flash.counts().erases + erases;
+        let (mut erased, mut copied) = (0, 0);
+        while self.flash.counts().erases < end {
+            let ops = self.write(8 + *next % 8, WriteExtent::Whole);
+            *next += 1;
+            let levelling = ops.into_iter().filter(|(_, cause)| *cause == Cause::WearLevelling);
+            for (kind, _) in levelling {
+                erased += usize::from(matches!(kind, FlashOpKind::Erase { .. }));
+                copied += usize::from(matches!(kind, FlashOpKind::Copy { .. }));
+            }
+        }
+        (erased, copied)
+    }
+}
+
+#[test]
+fn static_levelling_begins_with_the_first_erase_beyond_the_spread() {
+    for spread in [1, 2, 5] {
+        let (mut drive, mut next) = (levelled("page", WearLevelling::Static, spread), 0);
+        assert_eq!(drive.overwrite(&mut next, 5 * u64::from(spread)), (0, 0), "{spread}");
+        // The block that was erased takes the four pages of a cold one, which is erased in its place.
+        assert_eq!(drive.overwrite(&mut next, 1), (1, 4), "{spread}");
+        assert_eq!(drive.ftl.wear().unwrap().migrated, 1);
+        drive.ftl.check(&drive.flash);
+    }
+}
+
+#[test]
+fn a_pause_ends_levelling_at_once_and_its_end_resumes_it_with_the_next_erase() {
+    let (mut drive, mut next) = (levelled("page", WearLevelling::Static, 2), 0);
+    assert_eq!(drive.overwrite(&mut next, 10), (0, 0));
+    drive.ftl.pause_levelling(true).unwrap();
+    assert_eq!(drive.overwrite(&mut next, 50), (0, 0));
+    // The counts of five blocks are 12 now, and those of the cold ones 0.
+    drive.ftl.pause_levelling(false).unwrap();
+    assert_eq!(drive.overwrite(&mut next, 1), (1, 4));
+    drive.ftl.pause_levelling(true).unwrap();
+    assert_eq!(drive.overwrite(&mut next, 30), (0, 0));
+    drive.ftl.check(&drive.flash);
+}
+
+#[test]
+fn only_levelling_that_moves_data_can_be_paused() {
+    for levelling in [WearLevelling::None, WearLevelling::RateLimit, WearLevelling::Migration, WearLevelling::Static] {
+        let answer = levelled("page", levelling, 2).ftl.pause_levelling(true);
+        let moves = matches!(levelling, WearLevelling::Migration | WearLevelling::Static);
+        assert_eq!(answer.is_ok(), moves, "{levelling:?}: {answer:?}");
+    }
+    let mut unworn = Drive::new(1);
+    let error = unworn.ftl.pause_levelling(true).unwrap_err();
+    assert_eq!(error.to_string(), "this device does not support pausing wear-levelling: it moves no data for that");
+    let mut by_block = settings(1);
+    by_block.ftl = Choice::named("block");
+    let error = Drive::of(&by_block).ftl.pause_levelling(true).unwrap_err();
+    assert_eq!(error.to_string(), "this device does not support wear-levelling");
 }
