@@ -82,6 +82,7 @@ impl Host {
                 Effect::Record { .. }
                 | Effect::Buffer(_)
                 | Effect::Retain { .. }
+                | Effect::Control { .. }
                 | Effect::WakeAt(_)
                 | Effect::Drained(_)
                 | Effect::DrainStuck { .. } => {}

@@ -21,9 +21,9 @@ pub mod parts {
 }
 
 pub use engine::{
-    BackgroundReport, BackgroundSettings, BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, Effect, Engine,
-    HeldReason, Input, IoId, LiveSettings, LiveSettingsError, OneSync, Record, RecordError, RecordNumber, Reshape,
-    ReshapeError, Segment, Spread, SyncStep,
+    BackgroundReport, BackgroundSettings, BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, DeviceControl,
+    Effect, Engine, HeldReason, Input, IoId, LiveSettings, LiveSettingsError, OneSync, Record, RecordError,
+    RecordNumber, Reshape, ReshapeError, Segment, Spread, SyncStep,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{

@@ -248,8 +248,8 @@ impl Machine for ClusterEngine {
                 self.wake_if_moving(now, effects);
             }
             Input::Timer => self.woken(now, effects),
-            // Servers own their flash themselves.
-            Input::Dropped { .. } | Input::Room { .. } => {}
+            // Servers own their flash themselves, and get no commands.
+            Input::Dropped { .. } | Input::Room { .. } | Input::Unsupported { .. } => {}
         }
         self.settle(effects);
     }

@@ -1,7 +1,7 @@
 //! Inputs, which tell an engine what has happened, and effects, which tell its driver what to do.
 
 use esker_core::{
-    Bytes, DeviceError, Lba, MachineEffect, MachineInput, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry,
+    Bytes, Control, DeviceError, Lba, MachineEffect, MachineInput, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry,
 };
 
 use super::data::{BufferStep, DataRef};
@@ -65,14 +65,36 @@ pub enum Input {
         /// How much room it has now.
         room: OwnedRoom,
     },
+    /// The device does not know the command of an [`Effect::Control`], and would not know it later.
+    Unsupported {
+        /// The device.
+        device: DeviceIndex,
+        /// The command.
+        control: DeviceControl,
+    },
     /// The time of an [`Effect::WakeAt`] has come.
     Timer,
 }
 
+/// A command to a device that is no request, and may come while requests are under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceControl {
+    /// Stop (true) or resume (false) wear levelling that moves data only to level wear.
+    PauseWearLevelling(bool),
+}
+
+impl From<DeviceControl> for Control {
+    fn from(control: DeviceControl) -> Self {
+        match control {
+            DeviceControl::PauseWearLevelling(is_paused) => Self::PauseWearLevelling(is_paused),
+        }
+    }
+}
+
 /// What an engine asks its driver to do.
 /// - **Order**: the driver may perform effects in any order, because the engine issues an effect that depends on
-///   another one only after it was told that the other one has ended. The exceptions are [`Effect::Buffer`] and
-///   [`Effect::Retain`], which are performed at once, before any later effect.
+///   another one only after it was told that the other one has ended. The exceptions are [`Effect::Buffer`],
+///   [`Effect::Retain`] and [`Effect::Control`], which are performed at once, before any later effect.
 /// - **Reports**: the ends of one device's flushes and durable writes have to be reported in the order in which the
 ///   device performed them. When one of them fails, those after it can no longer report that loss. A read that the
 ///   device performed after a failed flush may have returned data that the flush has lost: it is reported after the
@@ -108,6 +130,14 @@ pub enum Effect {
         length: Bytes,
         /// How long the device has to keep the data.
         retention: Retention,
+    },
+    /// Give a device a command that is no request. A device that does not know it is reported with
+    /// [`Input::Unsupported`]; one that does sends no answer.
+    Control {
+        /// The device.
+        device: DeviceIndex,
+        /// The command.
+        control: DeviceControl,
     },
     /// Append a record to the journal. The record need not be durable yet.
     Record {

@@ -23,7 +23,7 @@ pub use background::{BackgroundReport, BackgroundSettings, HeldReason};
 pub use checkpoint::{Checkpoint, Snapshot};
 pub use data::{BufferId, BufferPlace, BufferStep, DataRef, Segment, Spread};
 pub use durability::{Durability, FlushOutcome, FlushWait, WrittenBlocks};
-pub use effect::{Effect, Input, IoId};
+pub use effect::{DeviceControl, Effect, Input, IoId};
 pub use flushes::{Flushes, NextFlush};
 pub use health::Health;
 pub use hosts::Hosts;

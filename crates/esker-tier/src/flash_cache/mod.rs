@@ -288,8 +288,8 @@ impl Machine for FlashCacheEngine {
                 assert!(device == FLASH, "the backing device keeps its room");
                 self.room_left(room);
             }
-            // The cache sets no timer.
-            Input::Timer => {}
+            // The cache sets no timer and gives no commands.
+            Input::Timer | Input::Unsupported { .. } => {}
         }
         self.settle();
         *effects = std::mem::take(&mut self.effects);

@@ -6,6 +6,7 @@ mod blocks;
 mod cache;
 mod capacity;
 mod completions;
+mod controls;
 mod copies;
 mod drains;
 mod free_space;
@@ -120,6 +121,8 @@ pub struct PlacementEngine {
     unflushed: Vec<WrittenBlocks>,
     views: Vec<DeviceView>,
     wishes: Wishes,
+    /// Devices whose wear levelling the policy has paused.
+    paused_levelling: Vec<DeviceIndex>,
     moved: PlacementReport,
     /// Tokens of the policy when measuring started.
     tokens_before: TokenReport,
@@ -183,6 +186,7 @@ impl PlacementEngine {
             unflushed: Vec::new(),
             views: Vec::with_capacity(count),
             wishes: Wishes::default(),
+            paused_levelling: Vec::new(),
             moved: PlacementReport::default(),
             tokens_before: TokenReport::default(),
             #[cfg(test)]
@@ -287,6 +291,7 @@ impl Machine for PlacementEngine {
                 self.notify_policy(now, Event::Device { device, telemetry: &telemetry });
             }
             Input::Dropped { .. } | Input::Room { .. } => unreachable!("no device may drop what is placed on it"),
+            Input::Unsupported { device, control } => self.is_unsupported(now, device, control),
             Input::Timer => {
                 self.notify_policy(now, Event::Timer);
                 self.drains.ask_again(now, effects);

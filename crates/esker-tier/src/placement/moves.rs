@@ -50,6 +50,7 @@ impl PlacementEngine {
             let wished = self.wishes.mirrors.remove(0);
             self.grant(now, wished, CopyPurpose::Mirror, effects);
         }
+        self.send_controls(effects);
         let without_room = std::mem::take(&mut self.wishes.without_room);
         if without_room > 0 {
             self.moved.moves_without_room += without_room;

@@ -248,6 +248,7 @@ impl Machine for StripeEngine {
             | Input::JournalFailed
             | Input::Dropped { .. }
             | Input::Room { .. }
+            | Input::Unsupported { .. }
             | Input::Timer => {}
         }
     }

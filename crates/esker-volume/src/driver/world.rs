@@ -175,6 +175,8 @@ impl<E: Engine + ?Sized, C: Clock> World<E> for RealWorld<C> {
                 self.has_submitted = true;
             }
             Effect::Buffer(step) => self.buffers.step(step),
+            // Neither files nor the kernel's block devices have such commands.
+            Effect::Control { device, control } => self.inputs.push_back(Input::Unsupported { device, control }),
             // Stores keep all that they hold.
             Effect::Retain { .. } | Effect::WakeAt(_) => {}
             Effect::Record { number, record } => self.journal.append(number, 0, record),

@@ -13,8 +13,8 @@ use esker_core::{
 };
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
-    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, NewExtent, PLACEMENTS, Placement, PlacementEngine,
-    PlacementRecord, PlacementSettings, Record, RecordNumber, Rewrite, WishedMove, Wishes,
+    DeviceControl, DeviceIndex, DeviceView, Effect, Event, LogicalExtent, NewExtent, PLACEMENTS, Placement,
+    PlacementEngine, PlacementRecord, PlacementSettings, Record, RecordNumber, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
@@ -48,13 +48,14 @@ fn engine() -> PlacementEngine {
 }
 
 /// A policy that asks for moves whenever it is woken, and that measures: one of them goes to the device that answered
-/// fastest last.
+/// fastest last. It also asks each device to pause its wear levelling, until that answers that it cannot.
 #[derive(Debug, Default)]
 struct Restless {
     next: u32,
     /// Response time of the last request to each device.
     responses: [u64; 3],
     wakes_at: Nanos,
+    cannot_pause: [bool; 3],
 }
 
 impl Placement for Restless {
@@ -79,8 +80,12 @@ impl Placement for Restless {
                 self.wakes_at = now + Nanos::from_micros(130);
                 wishes.wake_at = Some(self.wakes_at);
             }
+            Event::Unsupported { device, .. } => self.cannot_pause[device.0 as usize] = true,
             Event::Timer => {
                 self.next += 1;
+                let pause = DeviceControl::PauseWearLevelling(true);
+                let can = (0..3).filter(|&device| !self.cannot_pause[device]);
+                wishes.controls.extend(can.map(|device| (DeviceIndex(device as u16), pause)));
                 let fastest = (0..3).min_by_key(|&device| self.responses[device]).expect("there are three");
                 wishes
                     .moves
@@ -217,7 +222,6 @@ proptest! {
             .collect();
         prop_assert_eq!(difference(&simulated(&arrivals), &real(&arrivals, seed)), None);
     }
-
 }
 
 /// The comparison is not empty: effects of all kinds occur.
@@ -231,13 +235,15 @@ fn a_short_run_has_every_kind_of_effect() {
     let count = |kind: fn(&Effect) -> bool| effects.iter().filter(|(_, effect)| kind(effect)).count();
     assert!(count(|effect| matches!(effect, Effect::Record { .. })) >= 5);
     assert!(count(|effect| matches!(effect, Effect::Harden { .. })) >= 1);
-    assert!(count(|effect| matches!(effect, Effect::WakeAt(_))) >= 1);
+    assert!(count(|effect| matches!(effect, Effect::WakeAt(_))) >= 2);
     let moved = |effect: &Effect| {
         let Effect::Record { record, .. } = effect else { return false };
         matches!((*record).try_into(), Ok(PlacementRecord::Moved { .. }))
     };
     assert!(count(moved) >= 1);
     assert_eq!(count(|effect| matches!(effect, Effect::Reply { .. })), 3);
+    // The policy is woken more than once: each device has answered the first time that it does not know the command.
+    assert_eq!(count(|effect| matches!(effect, Effect::Control { .. })), 3);
     assert!(count(|effect| matches!(effect, Effect::Io { .. })) > 3 + 3);
     assert_eq!(difference(&simulated(&arrivals), &effects), None);
 }

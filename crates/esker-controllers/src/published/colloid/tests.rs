@@ -160,7 +160,7 @@ impl testing::Model for Model {
             }
             Event::Timer if self.moving.is_empty() => self.decide(host, &mut moves),
             Event::Timer => self.over = true,
-            Event::Device { .. } | Event::Sent { .. } => {}
+            Event::Device { .. } | Event::Sent { .. } | Event::Unsupported { .. } => {}
         }
         moves
     }

@@ -29,6 +29,8 @@ pub(super) struct ChildWorld {
     pub(super) journal: Option<ChildJournal>,
     /// Records that are durable, but not yet reported to the engine.
     hardened: VecDeque<RecordNumber>,
+    /// What children have answered to commands that they do not know.
+    unsupported: Vec<Input>,
 }
 
 /// A request of the host.
@@ -51,6 +53,7 @@ impl ChildWorld {
             names,
             journal: None,
             hardened: VecDeque::new(),
+            unsupported: Vec::new(),
         }
     }
 
@@ -78,6 +81,11 @@ impl<E: Engine + ?Sized> World<E> for ChildWorld {
             }
             Effect::Retain { device, start, length, retention } => {
                 self.children.owned(device.0 as usize).retain(start, length, retention);
+            }
+            Effect::Control { device, control } => {
+                if self.children.control_one(now, device.0 as usize, control.into()).is_err() {
+                    self.unsupported.push(Input::Unsupported { device, control });
+                }
             }
             Effect::Harden { through } => match &mut self.journal {
                 Some(journal) => journal.harden(&mut self.children, now),
@@ -109,7 +117,7 @@ impl<E: Engine + ?Sized> World<E> for ChildWorld {
             Some(journal) => journal.answers.pop_front(),
             None => self.hardened.pop_front().map(|through| Input::Durable { through }),
         };
-        answer.map(|answer| (now, answer))
+        answer.or_else(|| self.unsupported.pop()).map(|answer| (now, answer))
     }
 
     fn look(&mut self, _: Nanos, inputs: &mut Vec<Input>) {

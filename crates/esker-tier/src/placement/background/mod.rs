@@ -111,6 +111,7 @@ impl PlacementEngine {
             self.policy = policy.build(self.policies, devices).expect("it was checked");
             self.wishes.moves.clear();
             self.wishes.mirrors.clear();
+            self.end_controls(effects);
             self.tokens_before = self.policy.tokens().unwrap_or_default();
             self.tell_places();
             self.keep_reserve();

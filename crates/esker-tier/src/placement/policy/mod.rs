@@ -40,6 +40,7 @@ use esker_core::registry::Entry;
 use esker_core::{Bytes, DeviceState, Nanos, Priority, Request, RequestKind, Telemetry};
 use esker_results::TokenReport;
 
+use crate::engine::DeviceControl;
 use crate::extent::{DeviceIndex, LogicalExtent};
 
 pub use life_budget::{LIFE_PERIOD, LifeBudget};
@@ -250,6 +251,13 @@ pub enum Event<'a> {
         /// Its telemetry.
         telemetry: &'a Telemetry,
     },
+    /// The device does not know a command of [`Wishes::controls`]. There is no use in asking again.
+    Unsupported {
+        /// The device.
+        device: DeviceIndex,
+        /// The command.
+        control: DeviceControl,
+    },
     /// The time of [`Wishes::wake_at`] has come.
     Timer,
 }
@@ -291,6 +299,8 @@ pub struct Wishes {
     pub mirrors: Vec<WishedMove>,
     /// Extents that should lose their second copy.
     pub drop_mirrors: Vec<LogicalExtent>,
+    /// Commands for devices, in this order. A policy that is replaced leaves no device with its wear levelling paused.
+    pub controls: Vec<(DeviceIndex, DeviceControl)>,
     /// Time of the next [`Event::Timer`], at the latest.
     pub wake_at: Option<Nanos>,
     /// Number of times that an extent should have moved to a device that has no free extent. The engine counts them for

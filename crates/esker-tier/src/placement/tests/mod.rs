@@ -4,6 +4,7 @@
 mod background;
 mod cached;
 mod cases;
+mod controls;
 mod errors;
 mod merges;
 mod mirrors;

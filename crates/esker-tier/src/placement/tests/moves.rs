@@ -144,6 +144,7 @@ impl Placement for Listener {
             }
             Event::Moved { outcome, .. } => format!("{} moved {outcome:?}", now.0),
             Event::Device { .. } => "device".to_string(),
+            Event::Unsupported { .. } => "unsupported".to_string(),
             Event::Timer => {
                 wishes.moves.push(WishedMove::in_background(LogicalExtent(0), DeviceIndex(1)));
                 "timer".to_string()
