@@ -1,5 +1,6 @@
 //! MixDyn: each write goes where it is expected to be answered first.
 
+mod adaptive_levelling;
 mod predictors;
 #[cfg(test)]
 mod tests;
@@ -7,19 +8,21 @@ mod tests;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, Rng};
 use esker_tier::{
-    DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, NewExtent, NewPolicy, Placement, PlacementEntry,
-    PlacementError, Rewrite, Wishes, check_device, schema_of,
+    DeviceControl, DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, NewExtent, NewPolicy, Placement,
+    PlacementEntry, PlacementError, Rewrite, Wishes, check_device, schema_of,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use adaptive_levelling::AdaptiveLevelling;
 use predictors::{DevicePredictor, PredictorKind, WINDOW_MAX};
 
 /// The entry of [`super::PUBLISHED_PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "mixdyn",
     summary: "Each write goes to the device that is expected to answer it first; reads go where the data are",
-    source: "Kim 2009, sections 5.3.1, 5.3.4.1 and 5.4.3: performance prediction and write regulation of MixDyn",
+    source: "Kim 2009, sections 5.3.1, 5.3.4 and 5.4.3: performance prediction, write regulation and adaptive \
+             wear-levelling of MixDyn",
     parameters: ParameterSource::Schema(schema_of::<MixDynSettings>),
     capabilities: &[],
     build,
@@ -49,12 +52,30 @@ struct MixDynSettings {
     /// longer (Red25: 25%, Red50: 50%).
     #[schemars(extend("most" = "100%"))]
     divert: Ratio,
-    /// How long the flash should last. While more of its rated life is used up than the time since the start allows,
-    /// writes meant for it go to a disk. If left out, its wear is not looked at; nor can it be on a device that counts
-    /// no erases.
+    /// How long the flash should last. If left out, its wear is not looked at; nor can it be on a device that counts no
+    /// erases.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("least" = "1s"))]
     life: Option<Nanos>,
+    /// What gives way to `life`.
+    regulate: Regulated,
+    /// The levelling of wear pauses and resumes by the erases of so long. Kim 2009 pauses it for prolonged activity,
+    /// which is not to be a burst, and gives no time.
+    #[schemars(extend("least" = "10s"))]
+    prolonged: Nanos,
+}
+
+/// What gives way to the life that the flash should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Regulated {
+    /// While more of its rated life is used up than the time since the start allows, writes meant for the flash go to a
+    /// disk.
+    Writes,
+    /// While the flash is erased faster than that life allows, it moves no data to level wear.
+    Levelling,
+    /// Both.
+    Both,
 }
 
 impl Default for MixDynSettings {
@@ -68,6 +89,8 @@ impl Default for MixDynSettings {
             merges: false,
             divert: Ratio::ZERO,
             life: None,
+            regulate: Regulated::Writes,
+            prolonged: Nanos::from_secs(300),
         }
     }
 }
@@ -85,11 +108,20 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     if settings.divert > Ratio::ONE {
         return error("divert", format!("`divert` is {}; it has to be at most 100%", settings.divert));
     }
-    let life = settings.life.map(LifeBudget::new);
-    if life.is_some_and(|life| life.is_none()) {
+    if settings.life.is_some_and(|life| LifeBudget::new(life).is_none()) {
         return error("life", "`life` is less than a second; flash lasts for years".to_string());
     }
-    Ok(Box::new(MixDyn::new(settings, life.flatten(), policy.devices)))
+    if settings.life.is_none() && settings.regulate != Regulated::Writes {
+        return error(
+            "regulate",
+            "the levelling of wear adapts to a life that the flash should have: `life`".to_string(),
+        );
+    }
+    if settings.prolonged < LIFE_PERIOD {
+        let message = format!("`prolonged` is {}; wear is looked at every {LIFE_PERIOD}", settings.prolonged);
+        return error("prolonged", message);
+    }
+    Ok(Box::new(MixDyn::new(settings, policy.devices)))
 }
 
 /// What a write leaves of the extent that it goes to.
@@ -113,18 +145,23 @@ struct MixDyn {
     /// Draws the writes that are diverted.
     rng: Rng,
     life: Option<LifeBudget>,
+    levelling: Option<AdaptiveLevelling>,
     /// The time of the last event, which is the time of each decision.
     now: Nanos,
 }
 
 impl MixDyn {
-    fn new(settings: MixDynSettings, life: Option<LifeBudget>, devices: usize) -> Self {
+    fn new(settings: MixDynSettings, devices: usize) -> Self {
+        let MixDynSettings { life, regulate, prolonged, .. } = settings;
         let mut policy = Self {
             settings,
             predictors: Vec::new(),
             turn: devices - 1,
             rng: Rng::derive(0, "diverted writes"),
-            life,
+            life: life.filter(|_| regulate != Regulated::Levelling).and_then(LifeBudget::new),
+            levelling: life
+                .filter(|_| regulate != Regulated::Writes)
+                .map(|life| AdaptiveLevelling::new(life, prolonged)),
             now: Nanos::ZERO,
         };
         policy.devices_joined(devices);
@@ -190,7 +227,7 @@ impl Placement for MixDyn {
         DeviceIndex(chosen.unwrap_or(0) as u16)
     }
 
-    fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], _: &mut Wishes) {
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
         self.now = now;
         match *event {
             Event::Sent { device, request } if request.kind.has_data() => {
@@ -201,13 +238,18 @@ impl Placement for MixDyn {
             }
             Event::Device { device, telemetry } if device.0 == self.settings.flash => {
                 self.life.iter_mut().for_each(|life| life.look(now, telemetry.life_used));
+                let change = self.levelling.as_mut().and_then(|levelling| levelling.look(now, telemetry.life_used));
+                let control = change.map(DeviceControl::PauseWearLevelling);
+                wishes.controls.extend(control.map(|control| (device, control)));
             }
+            // It moves no data to level wear.
+            Event::Unsupported { device, .. } if device.0 == self.settings.flash => self.levelling = None,
             _ => {}
         }
     }
 
     fn telemetry_period(&self) -> Option<Nanos> {
-        self.life.map(|_| LIFE_PERIOD)
+        (self.life.is_some() || self.levelling.is_some()).then_some(LIFE_PERIOD)
     }
 
     fn observes(&self) -> bool {

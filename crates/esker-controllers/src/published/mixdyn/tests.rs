@@ -7,9 +7,7 @@ use super::*;
 const PAGE: Bytes = Bytes(4096);
 
 fn policy(table: &str) -> MixDyn {
-    let settings: MixDynSettings = serde_json::from_str(table).unwrap();
-    let life = settings.life.and_then(LifeBudget::new);
-    MixDyn::new(settings, life, 2)
+    MixDyn::new(serde_json::from_str(table).unwrap(), 2)
 }
 
 /// Sends a request to `device` at `now`, in microseconds.
@@ -173,6 +171,52 @@ fn the_flash_lasts_as_long_as_it_should() {
     assert_eq!(policy("{}").telemetry_period(), None);
 }
 
+/// Tells the policy that the flash has used up `millionths` of its life, at `second`. Returns what it asks for.
+fn worn(policy: &mut MixDyn, second: u64, millionths: u64) -> Vec<(u16, bool)> {
+    let life_used = Ratio::parts_per_billion(1_000 * millionths);
+    let telemetry = Telemetry { life_used, counts_erases: true, ..Telemetry::default() };
+    let mut wishes = Wishes::default();
+    // The disk's telemetry comes, too.
+    for device in [1, 0] {
+        let event = Event::Device { device: DeviceIndex(device), telemetry: &telemetry };
+        policy.observe(Nanos::from_secs(second), &event, &views([9, 9]), &mut wishes);
+    }
+    let control = |(device, DeviceControl::PauseWearLevelling(pause)): (DeviceIndex, _)| (device.0, pause);
+    wishes.controls.into_iter().map(control).collect()
+}
+
+/// A life of a million seconds: a millionth a second.
+#[test]
+fn levelling_pauses_while_the_flash_wears_too_fast() {
+    for (regulate, levels, diverts) in [("writes", false, true), ("levelling", true, false), ("both", true, true)] {
+        let table = format!(r#"{{"training": 50, "life": "1000000s", "prolonged": "10s", "regulate": "{regulate}"}}"#);
+        let mut policy = policy(&table);
+        train(&mut policy, 50);
+        assert_eq!(policy.telemetry_period(), Some(LIFE_PERIOD));
+        let asked = |pause: bool| if levels { vec![(0, pause)] } else { Vec::new() };
+        assert_eq!(worn(&mut policy, 100, 500), []);
+        assert_eq!(worn(&mut policy, 110, 511), asked(true), "{regulate}");
+        let write = Request::write(Lba(0), PAGE);
+        assert_eq!(place(&mut policy, Some(&write), &views([9, 9])), u16::from(diverts), "{regulate}");
+        assert_eq!(worn(&mut policy, 120, 530), [], "{regulate}: it is paused");
+        assert_eq!(worn(&mut policy, 130, 539), asked(false), "{regulate}");
+    }
+}
+
+#[test]
+fn flash_that_cannot_pause_levelling_is_not_asked_again() {
+    let mut policy = policy(r#"{"life": "1000000s", "prolonged": "10s", "regulate": "levelling"}"#);
+    assert_eq!(worn(&mut policy, 100, 500), []);
+    assert_eq!(worn(&mut policy, 110, 600), [(0, true)]);
+    let control = DeviceControl::PauseWearLevelling(true);
+    let answer = Event::Unsupported { device: DeviceIndex(0), control };
+    policy.observe(Nanos::from_secs(110), &answer, &views([9, 9]), &mut Wishes::default());
+    for (second, millionths) in [(120, 601), (130, 700), (140, 701)] {
+        assert_eq!(worn(&mut policy, second, millionths), []);
+    }
+    assert_eq!(policy.telemetry_period(), None);
+}
+
 /// Reads do not count for the response times of writes.
 #[test]
 fn reads_teach_nothing_about_writes() {
@@ -211,6 +255,9 @@ fn impossible_settings_are_refused() {
         (r#"{"kind": "mixdyn", "window": 0}"#, 2, "`window` is 0"),
         (r#"{"kind": "mixdyn", "divert": "120%"}"#, 2, "at most 100%"),
         (r#"{"kind": "mixdyn", "life": "10ms"}"#, 2, "less than a second"),
+        (r#"{"kind": "mixdyn", "regulate": "levelling"}"#, 2, "a life that the flash should have: `life`"),
+        (r#"{"kind": "mixdyn", "regulate": "both"}"#, 2, "a life that the flash should have: `life`"),
+        (r#"{"kind": "mixdyn", "life": "5y", "prolonged": "9s"}"#, 2, "`prolonged` is 9s; wear is looked at every 10s"),
     ] {
         let settings: PolicySettings = serde_json::from_str(table).unwrap();
         let error = settings.build(crate::PUBLISHED_PLACEMENTS, devices).unwrap_err().to_string();
