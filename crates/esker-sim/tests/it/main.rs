@@ -1,5 +1,6 @@
 //! All integration tests, in one program: linking one for each file would take longer than running it.
 
+mod adaptive_levelling;
 mod bounds;
 mod cache_allocation;
 mod cache_partition;
