@@ -1,11 +1,12 @@
-//! The capacity that is offered to the host, the extents that are kept free for moves, and whether the policy's shares
-//! fit into the devices.
+//! The capacity that is offered to the host, how it is filled before the first request, the extents that are kept free
+//! for moves, and whether the policy's shares fit into the devices.
 
 use esker_core::{Bytes, Ratio};
 
+use super::map::RecordedPlace;
 use super::{DeviceView, PlacementEngine, SettingsError};
 use crate::engine::Engine;
-use crate::extent::DeviceIndex;
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// A policy wants a device to hold more extents than fit into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +126,28 @@ impl PlacementEngine {
         if !self.views.iter().any(super::DeviceView::has_room) {
             self.update_views();
         }
+    }
+
+    /// Gives the first `share` of the extents places, as if they had been written. No request may be under way
+    /// (asserted).
+    pub(super) fn fill_extents(&mut self, share: Ratio) {
+        assert!(self.ios.is_empty() && self.hosts.is_empty(), "requests are under way");
+        let end = share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32;
+        let mut next = vec![0; self.health.devices().len()];
+        // Pinned extents go first: the others have to leave room for them.
+        for pinned in [true, false] {
+            for extent in (0..end).map(LogicalExtent) {
+                let is_pinned = self.policy.is_pinned(Bytes(u64::from(extent.0) * self.extent));
+                if is_pinned == pinned && self.map.place(extent).is_none() {
+                    let device = self.choose(extent, None).expect("there are as many physical as logical extents");
+                    let place = self.map.map_at(extent, device, next[device]);
+                    next[device] = place.extent.0 + 1;
+                    self.map.set_recorded(extent, RecordedPlace::Here);
+                    self.tell_place(extent);
+                }
+            }
+        }
+        (0..end).map(LogicalExtent).for_each(|extent| self.map.blocks.record(self.map.blocks_of(extent)));
     }
 
     /// Returns true if the policy moves extents to devices that new extents may have filled.

@@ -49,7 +49,7 @@ use copies::Copies;
 use drains::Drains;
 use io::{HostPart, Io};
 use leaving_places::LeavingPlaces;
-use map::{ExtentMap, RecordedPlace};
+use map::ExtentMap;
 use merges::Merge;
 use mirrors::Mirrors;
 use refused_writes::RefusedPart;
@@ -362,23 +362,7 @@ impl Engine for PlacementEngine {
     }
 
     fn fill(&mut self, share: Ratio) {
-        assert!(self.ios.is_empty() && self.hosts.is_empty(), "requests are under way");
-        let end = share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32;
-        let mut next = vec![0; self.health.devices().len()];
-        // Pinned extents go first: the others have to leave room for them.
-        for pinned in [true, false] {
-            for extent in (0..end).map(LogicalExtent) {
-                let is_pinned = self.policy.is_pinned(Bytes(u64::from(extent.0) * self.extent));
-                if is_pinned == pinned && self.map.place(extent).is_none() {
-                    let device = self.choose(extent, None).expect("there are as many physical as logical extents");
-                    let place = self.map.map_at(extent, device, next[device]);
-                    next[device] = place.extent.0 + 1;
-                    self.map.set_recorded(extent, RecordedPlace::Here);
-                    self.tell_place(extent);
-                }
-            }
-        }
-        (0..end).map(LogicalExtent).for_each(|extent| self.map.blocks.record(self.map.blocks_of(extent)));
+        self.fill_extents(share);
     }
 
     fn start_measuring(&mut self) {

@@ -208,7 +208,7 @@ impl testing::Model for Model {
             }
             Event::Moved { extent, outcome } => self.ended(extent.0, outcome == MoveOutcome::Done, &mut moves),
             Event::Timer => return self.decide(host),
-            Event::Device { .. } | Event::Sent { .. } => {}
+            Event::Device { .. } | Event::Sent { .. } | Event::Unsupported { .. } => {}
         }
         moves
     }
