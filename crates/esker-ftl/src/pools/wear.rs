@@ -213,10 +213,11 @@ impl Wear {
     /// Returns the coldest of the closed blocks `candidates`. Against a share of the mean it is the one with the most
     /// remaining life, if that is more than the mean; of equally good ones, the one that was erased longest ago. By the
     /// spread it is the one that was erased longest ago of those that `worn` is so far from: the one with the most
-    /// remaining life may have been a cold one until just now, and hold hot data.
+    /// remaining life may have been a cold one until just now, and hold hot data. `copied` pages of `worn` were valid when
+    /// it was chosen as a victim.
     pub(super) fn coldest(
         &self,
-        worn: PoolBlock,
+        (worn, copied): (PoolBlock, u32),
         candidates: impl Iterator<Item = PoolBlock>,
         flash: &FlashState,
     ) -> Option<PoolBlock> {
@@ -225,6 +226,9 @@ impl Wear {
             WearLevelling::Static => {
                 let least = self.remaining(worn, flash) + u64::from(self.settings.spread);
                 let far = blocks.filter(|(remaining, ..)| *remaining > least);
+                let pages = flash.geometry().data_pages_per_block();
+                let is_full = |block| is_fuller(flash.valid_in(self.numbers.on_device(block)), copied, pages);
+                let far = far.filter(|&(.., block)| is_full(block));
                 far.min_by_key(|&(remaining, erased_at, block)| (erased_at, Reverse(remaining), block))
             }
             _ => {
@@ -240,6 +244,13 @@ impl Wear {
     pub(super) fn migrated(&mut self) {
         self.counts.migrated += 1;
     }
+}
+
+/// Returns true if a block of `pages` pages, of which `valid` are valid, is more than a quarter of the way from the last
+/// victim, which had `copied`, to a full one. A worn block that took fewer pages would be a victim soon again, and the
+/// block that has them is cleaned soon itself.
+fn is_fuller(valid: u32, copied: u32, pages: u32) -> bool {
+    4 * valid.saturating_sub(copied) > pages.saturating_sub(copied)
 }
 
 /// What to do with an erased block.

@@ -104,7 +104,7 @@ impl Pool {
             page_map.prefetch(flash.owner(page));
         }
         let valid = flash.valid_in(index);
-        let victim = Victim { block, pace: pace(valid, self.data_pages_per_block) };
+        let victim = Victim { block, valid, pace: pace(valid, self.data_pages_per_block) };
         self.under_cleaning = Some(victim);
         self.under_cleaning
     }
@@ -153,7 +153,7 @@ impl Pool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
-        let victim = self.under_cleaning.expect("a block is under cleaning").block;
+        let Victim { block: victim, valid: valid_before, .. } = self.under_cleaning.expect("a block is under cleaning");
         let map = bits::is_set(&self.holds_map, victim.index());
         let cause = if map { Cause::Mapping } else { Cause::Cleaning };
         let block = self.numbers.on_device(victim);
@@ -202,7 +202,7 @@ impl Pool {
         self.under_cleaning = None;
         match self.wear.as_mut().map_or(BlockFate::Free, |wear| wear.erased(victim, cells.flash)) {
             BlockFate::Retired => retire(block, cells),
-            BlockFate::TakesColdData if !map => self.migrate(victim, cells, page_map)?,
+            BlockFate::TakesColdData if !map => self.migrate((victim, valid_before), cells, page_map)?,
             BlockFate::TakesColdData | BlockFate::Free => self.free(victim),
         }
         Ok(())
@@ -292,11 +292,12 @@ impl Pool {
         Some(first)
     }
 
-    /// Moves the data of the coldest block to `worn`, which is erased, and erases the coldest block instead.
+    /// Moves the data of the coldest block to `worn`, which is erased, and erases the coldest block instead. `worn` had
+    /// `valid_before` valid pages when it was chosen.
     #[cold]
     fn migrate<S: OpSink>(
         &mut self,
-        worn: PoolBlock,
+        (worn, valid_before): (PoolBlock, u32),
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<(), FtlError> {
@@ -304,7 +305,7 @@ impl Pool {
             bits::is_set(&self.closed, block.index()) && !bits::is_set(&self.holds_map, block.index())
         };
         let wear = self.wear.as_ref().expect("wear is counted");
-        let Some(cold) = wear.coldest(worn, self.numbers.all().filter(closed), cells.flash) else {
+        let Some(cold) = wear.coldest((worn, valid_before), self.numbers.all().filter(closed), cells.flash) else {
             self.free(worn);
             return Ok(());
         };

@@ -114,6 +114,8 @@ impl MapBlocks {
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     block: PoolBlock,
+    /// Valid pages when it was chosen.
+    valid: u32,
     /// Pages copied per page written, so that the block is clean by the time the host has written as many pages as
     /// cleaning it gains.
     pace: u32,

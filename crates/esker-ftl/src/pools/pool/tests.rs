@@ -184,6 +184,19 @@ fn static_levelling_begins_with_the_first_erase_beyond_the_spread() {
     }
 }
 
+/// Block 0 keeps one page of its four. A worn block that took it would be the next victim again.
+#[test]
+fn a_worn_block_takes_no_data_of_a_block_that_is_soon_cleaned() {
+    let (mut drive, mut next) = (levelled("page", WearLevelling::Static, 2), 0);
+    for page in 0..3 {
+        drive.ftl.trim(LogicalPage(page), &mut Cells::new(&mut drive.flash, &mut OpList::default()));
+    }
+    assert_eq!(drive.overwrite(&mut next, 10), (0, 0));
+    assert_eq!(drive.overwrite(&mut next, 1), (1, 4), "block 1");
+    assert_eq!(drive.flash.erases_of(BlockIndex(0)), 0);
+    assert_eq!(drive.flash.erases_of(BlockIndex(1)), 1);
+}
+
 #[test]
 fn a_pause_ends_levelling_at_once_and_its_end_resumes_it_with_the_next_erase() {
     let (mut drive, mut next) = (levelled("page", WearLevelling::Static, 2), 0);
