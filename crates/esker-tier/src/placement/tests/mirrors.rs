@@ -1,5 +1,7 @@
 //! Second copies, as single cases.
 
+use esker_core::Telemetry;
+
 use super::*;
 
 /// Keeps everything on the first device, and reads from second copies wherever it can.
@@ -219,4 +221,20 @@ fn another_policy_begins_without_second_copies() {
     engine.set(Nanos::ZERO, &LiveSettings { policy, background: None }, &mut effects).unwrap();
     let [(_, SECOND, Request { kind: RequestKind::Trim, .. })] = ios(&effects)[..] else { panic!("{effects:?}") };
     assert!(engine.mirrors.is_empty());
+}
+
+/// A failed device answers no reads that the other one can. What the second copy has is not read in place of what a
+/// failed device may have lost.
+#[test]
+fn no_copy_on_a_failed_device_is_read_and_none_instead() {
+    let fail = |engine: &mut PlacementEngine, device| {
+        let telemetry = Telemetry { state: DeviceState::Failed, ..Telemetry::default() };
+        on(engine, Input::Device { device: DeviceIndex(device), telemetry });
+    };
+    let mut engine = mirrored();
+    fail(&mut engine, 1);
+    assert_eq!(read(&mut engine, 0, 8), [0]);
+    let mut engine = mirrored();
+    fail(&mut engine, 0);
+    assert_eq!(read(&mut engine, 0, 8), [0; 0], "it was never flushed");
 }
