@@ -72,7 +72,7 @@ mod tests {
             before in 0..5_u32,
             erased in proptest::collection::vec((0..8_usize, 0..20_u8), 1..300),
         ) {
-            let mut counts = vec![before; 8];
+            let mut counts = [before; 8];
             let mut in_use = [true; 8];
             let mut spread = EraseSpread::new(before, 8);
             for (block, chance) in erased {
