@@ -187,7 +187,7 @@ fn values() {
             "static-slip",
             "x.toml:16:19: device.volume.policy.kind: `static-slip` is no policy; did you mean `static-split`?",
         ),
-        ("static-split", "best", "x.toml:16:19: device.volume.policy.kind: `best` is no policy"),
+        ("static-split", "quickest", "x.toml:16:19: device.volume.policy.kind: `quickest` is no policy"),
         ("[1, 1]", "[1, 1, 1]", "x.toml:16:45: device.volume.policy.weights: `weights` has 3 entries for 2 devices"),
         (
             "= \"station\"",
@@ -486,7 +486,7 @@ fn hints() {
     let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
     assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
     let policies: Vec<&str> = registry::names(&HYBRID_POLICIES).collect();
-    assert_eq!(hint("static-split", "best"), format!("there is: {}", policies.join(", ")));
+    assert_eq!(hint("static-split", "quickest"), format!("there is: {}", policies.join(", ")));
     let presets = hint("\"ibm-ultrastar-36z15\"", "\"unheard-of\"");
     assert!(presets.starts_with("there is: ibm-ultrastar-36z15, "), "{presets}");
 }
