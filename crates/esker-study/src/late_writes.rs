@@ -23,8 +23,8 @@ pub(crate) struct PromotedBytes {
 
 impl LateWrites {
     /// Returns the bytes of whole pages that the flash takes each time the trace repeats, if `all` pages were written
-    /// in the run, and those of them that were promoted. Data that moved there at first do so once, and are taken off;
-    /// at least the pages of the late part remain.
+    /// in the run, and how many of these bytes the design promotes. Data that moved to the flash when the trace began
+    /// do not move again and are left out, but the flash takes at least as much as in the late part.
     pub(crate) fn bytes_of_trace(&self, all: u64, page_bytes: f64) -> (f64, Option<f64>) {
         let (all, once) = (all as f64 * page_bytes, self.once_bytes as f64);
         let (for_good, late) = ((all - once).max(0.0), self.pages * page_bytes);

@@ -1,4 +1,4 @@
-//! Extents of two tiers by how often they are used, and those of them that move or change places.
+//! Sorts the extents of two tiers by how often they are used, and exchanges hot ones for cold ones.
 
 use esker_core::{Linked, Links, List};
 use esker_tier::{LogicalExtent, MoveOutcome, WishedMove, Wishes};

@@ -213,8 +213,8 @@ impl Wear {
     /// Returns the coldest of the closed blocks `candidates`. Against a share of the mean it is the one with the most
     /// remaining life, if that is more than the mean; of equally good ones, the one that was erased longest ago. By the
     /// spread it is the one that was erased longest ago of those that `worn` is so far from: the one with the most
-    /// remaining life may have been a cold one until just now, and hold hot data. `copied` pages of `worn` were valid when
-    /// it was chosen as a victim.
+    /// remaining life may have been a cold one until just now, and hold hot data. `copied` pages of `worn` were valid
+    /// when it was chosen as a victim.
     pub(super) fn coldest(
         &self,
         (worn, copied): (PoolBlock, u32),
@@ -246,9 +246,9 @@ impl Wear {
     }
 }
 
-/// Returns true if a block of `pages` pages, of which `valid` are valid, is more than a quarter of the way from the last
-/// victim, which had `copied`, to a full one. A worn block that took fewer pages would be a victim soon again, and the
-/// block that has them is cleaned soon itself.
+/// Returns true if a block of `pages` pages, of which `valid` are valid, is more than a quarter of the way from the
+/// last victim, which had `copied`, to a full one. A worn block that took fewer pages would be a victim soon again, and
+/// the block that has them is cleaned soon itself.
 fn is_fuller(valid: u32, copied: u32, pages: u32) -> bool {
     4 * valid.saturating_sub(copied) > pages.saturating_sub(copied)
 }

@@ -53,13 +53,7 @@ impl PlacementEngine {
     /// Changes the map: the data of `extent` are at `to` now, and the old place is leaving. Returns the host requests
     /// that wait for a flush of the data at the old place.
     pub(super) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> Vec<Tag> {
-        #[cfg(test)]
-        let keeps = self.has_fault(super::tests::Fault::KeepsOldMirrors);
-        #[cfg(not(test))]
-        let keeps = false;
-        if !keeps {
-            self.drop_mirror(extent);
-        }
+        self.drop_mirror_of_moved(extent);
         let hosts = self.forget_unrecorded(extent);
         let (from, under_way, is_recorded) = self.change_map(extent, to);
         let waits_for = if is_recorded { WaitsFor::RecordOf(extent) } else { WaitsFor::Nothing };

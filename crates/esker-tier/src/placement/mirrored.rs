@@ -109,6 +109,15 @@ impl PlacementEngine {
         }
     }
 
+    /// Drops the second copy of `extent`, which moves.
+    pub(super) fn drop_mirror_of_moved(&mut self, extent: LogicalExtent) {
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::KeepsOldMirrors) {
+            return;
+        }
+        self.drop_mirror(extent);
+    }
+
     /// Tells the policy where the second copy of `extent` is.
     fn tell_mirror(&mut self, extent: LogicalExtent) {
         let home = self.map.place(extent).expect("only extents with a place have two").device;

@@ -222,7 +222,7 @@ impl PlacementEngine {
     }
 
     /// Changes the map: the data of `extent` are at `to` now, where all of them are durable.
-    pub(super) fn move_to_durable(&mut self, extent: LogicalExtent, to: ExtentPlace, effects: &mut Vec<Effect>) {
+    fn move_to_durable(&mut self, extent: LogicalExtent, to: ExtentPlace, effects: &mut Vec<Effect>) {
         // Hosts that wait for a flush also wait for the records issued by then.
         let _ = self.relocate(extent, to);
         self.record_durable(extent, effects);

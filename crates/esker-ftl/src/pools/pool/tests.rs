@@ -144,8 +144,8 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
 }
 
 /// One die of 8 blocks of 4 pages. Pages 0 to 7 are written once, and lie in blocks 0 and 1. The others are overwritten
-/// in order, so that blocks 2 to 6 are erased in turn, without a copy. Block 7 is written once and never cleaned: ties go
-/// to the lowest. So the k-th erase of a block is at least the (5k - 4)-th of all.
+/// in order, so that blocks 2 to 6 are erased in turn, without a copy. Block 7 is written once and never cleaned: ties
+/// go to the lowest. So the k-th erase of a block is at least the (5k - 4)-th of all.
 fn levelled(ftl: &str, levelling: WearLevelling, spread: u32) -> Drive {
     let mut settings = settings(1);
     settings.ftl = Choice::named(ftl);
