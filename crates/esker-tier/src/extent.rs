@@ -21,7 +21,7 @@ pub struct ExtentPlace {
     pub extent: PhysicalExtent,
 }
 
-/// Consecutive blocks of an extent. A block has 4 KiB.
+/// Consecutive blocks of an extent. A block has 4 KiB, or is the whole of a smaller extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockRange {
     /// The first block, counted from the start of the extent.

@@ -6,7 +6,7 @@ mod predictors;
 mod tests;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, Rng};
+use esker_core::{Bytes, Lba, Nanos, Ratio, Request, RequestKind, Rng};
 use esker_tier::{
     DeviceControl, DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, NewExtent, NewPolicy, Placement,
     PlacementEntry, PlacementError, Rewrite, Wishes, check_device, schema_of,
@@ -135,6 +135,14 @@ struct Rest {
     merged: Request,
 }
 
+/// What a choice was made for: a write of the host to extents of one device, or to new ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Asked {
+    start: Lba,
+    length: Bytes,
+    from: Option<usize>,
+}
+
 /// Predicts for each write how long every device would take for it, and chooses the shortest.
 #[derive(Debug)]
 struct MixDyn {
@@ -146,6 +154,8 @@ struct MixDyn {
     rng: Rng,
     life: Option<LifeBudget>,
     levelling: Option<AdaptiveLevelling>,
+    /// The last choice. The extents of a write that it replaces as a whole go to one device.
+    last: Option<(Asked, usize)>,
     /// The time of the last event, which is the time of each decision.
     now: Nanos,
 }
@@ -162,6 +172,7 @@ impl MixDyn {
             levelling: life
                 .filter(|_| regulate != Regulated::Writes)
                 .map(|life| AdaptiveLevelling::new(life, prolonged)),
+            last: None,
             now: Nanos::ZERO,
         };
         policy.devices_joined(devices);
@@ -201,6 +212,15 @@ impl MixDyn {
         is_drawn || self.life.is_some_and(|life| life.is_overspent())
     }
 
+    /// Returns the device for the extents of `write` that are on the device `from`, or have no place yet.
+    fn choose_once(&mut self, write: &Request, from: Option<usize>, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let asked = Asked { start: write.start, length: write.length, from };
+        let last = self.last.filter(|(last, device)| *last == asked && takes(*device));
+        let chosen = last.map(|(_, device)| device).or_else(|| self.choose(write, None, takes))?;
+        self.last = Some((asked, chosen));
+        Some(chosen)
+    }
+
     /// Returns the device for `write`: the fastest, or, for what is diverted from the flash, the fastest disk.
     fn choose(&mut self, write: &Request, rest: Option<&Rest>, takes: impl Fn(usize) -> bool) -> Option<usize> {
         let fastest = self.fastest(write, rest, &takes)?;
@@ -216,7 +236,7 @@ impl Placement for MixDyn {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
         let has_room = |device: usize| devices[device].has_room();
         let chosen = match new.write.filter(|_| !self.is_training()) {
-            Some(write) => self.choose(write, None, has_room),
+            Some(write) => self.choose_once(write, None, has_room),
             None => {
                 let count = devices.len();
                 let next = (1..=count).map(|step| (self.turn + step) % count).find(|&device| has_room(device));
@@ -230,6 +250,7 @@ impl Placement for MixDyn {
     fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
         self.now = now;
         match *event {
+            Event::Request { .. } => self.last = None,
             Event::Sent { device, request } if request.kind.has_data() => {
                 self.predictors[usize::from(device.0)].sent(now, request);
             }
@@ -271,7 +292,11 @@ impl Placement for MixDyn {
         }
         let from = usize::from(write.from.0);
         let rest = self.rest(write);
-        let chosen = self.choose(write.write, rest.as_ref(), |device| device == from || devices[device].has_room())?;
+        let takes = |device: usize| device == from || devices[device].has_room();
+        let chosen = match rest {
+            None => self.choose_once(write.write, Some(from), takes),
+            rest => self.choose(write.write, rest.as_ref(), takes),
+        }?;
         (chosen != from).then_some(DeviceIndex(chosen as u16))
     }
 

@@ -5,8 +5,59 @@ use std::ops::Range;
 
 use esker_core::{Bytes, bits};
 
-/// Bytes of a block.
-pub(super) const BLOCK: u64 = 4096;
+/// Bytes of the largest block.
+const BLOCK_MAX: u64 = 4096;
+
+/// The size of a block: 4 KiB, or that of an extent if it is smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockSize {
+    /// The power of two that it is.
+    shift: u32,
+}
+
+impl BlockSize {
+    /// Returns the size of the blocks of which extents of `extent` bytes consist; `None` if none does.
+    pub(super) fn of_extent(extent: Bytes) -> Option<Self> {
+        let size = extent.0.min(BLOCK_MAX);
+        let fits = size >= Bytes::SECTOR.0 && size.is_power_of_two() && extent.0.is_multiple_of(size);
+        fits.then_some(Self { shift: size.trailing_zeros() })
+    }
+
+    /// Bytes of a block.
+    #[inline]
+    pub(super) fn bytes(self) -> u64 {
+        1 << self.shift
+    }
+
+    /// The block that contains the byte `at`.
+    #[inline]
+    pub(super) fn containing(self, at: u64) -> usize {
+        (at >> self.shift) as usize
+    }
+
+    /// The first block that begins at the byte `at` or after it.
+    #[inline]
+    pub(super) fn at_or_after(self, at: u64) -> usize {
+        self.containing(at + self.bytes() - 1)
+    }
+
+    /// The blocks that a range of bytes touches.
+    #[inline]
+    pub(super) fn touched_by(self, bytes: Range<u64>) -> Range<usize> {
+        self.containing(bytes.start)..self.at_or_after(bytes.end)
+    }
+
+    /// The bytes of a range of blocks.
+    #[inline]
+    pub(super) fn bytes_of(self, blocks: &Range<usize>) -> Range<u64> {
+        (blocks.start as u64) << self.shift..(blocks.end as u64) << self.shift
+    }
+
+    /// How many bytes `blocks` have.
+    pub(super) fn length_of(self, blocks: &Range<usize>) -> Bytes {
+        Bytes((blocks.len() as u64) << self.shift)
+    }
+}
 
 /// The state of each block in two bits: `written` and `recorded`. Blocks count from the start of the address space.
 ///
@@ -16,14 +67,20 @@ pub(super) const BLOCK: u64 = 4096;
 /// | 0 | 1 | Its first write is under way. Other writes to it wait: the first one may fill it up with zeroes. |
 /// | 1 | 0 | Written. Its record waits until the data are durable. |
 /// | 1 | 1 | Written and recorded. |
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Blocks {
+    pub(super) size: BlockSize,
     written: Vec<u64>,
     recorded: Vec<u64>,
     count: usize,
 }
 
 impl Blocks {
+    /// Creates an empty map of blocks of this size.
+    pub(super) fn new(size: BlockSize) -> Self {
+        Self { size, written: Vec::new(), recorded: Vec::new(), count: 0 }
+    }
+
     /// Changes the number of blocks. New blocks are unwritten.
     pub(super) fn resize(&mut self, count: usize) {
         if count < self.count {
@@ -54,14 +111,14 @@ impl Blocks {
     /// Returns how many of `length` bytes from `start` on are in blocks like the first one, and whether these are
     /// written, or being written for the first time.
     pub(super) fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
-        let blocks = (start.0 / BLOCK) as usize..(start + length).0.div_ceil(BLOCK) as usize;
+        let blocks = self.size.touched_by(start.0..(start + length).0);
         let is_written = !self.is_fresh(blocks.start);
         let differs = |word: usize| {
             let fresh = !self.written[word] & !self.recorded[word];
             if is_written { fresh } else { !fresh }
         };
         let end = bits::first_of(blocks.clone(), differs).unwrap_or(blocks.end);
-        (Bytes(end as u64 * BLOCK).min(start + length) - start, is_written)
+        (Bytes(self.size.bytes_of(&(0..end)).end).min(start + length) - start, is_written)
     }
 
     /// Returns true if the first write of any block of `range` is under way.
@@ -178,6 +235,8 @@ impl Blocks {
 mod tests {
     use super::*;
 
+    const BLOCK: u64 = BLOCK_MAX;
+
     /// Returns the first and last block of each run.
     fn ends(runs: Vec<Range<usize>>) -> Vec<(usize, usize)> {
         runs.into_iter().map(|run| (run.start, run.end - 1)).collect()
@@ -185,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_block_goes_from_fresh_by_its_first_write_to_recorded() {
-        let mut blocks = Blocks::default();
+        let mut blocks = Blocks::new(BlockSize::of_extent(Bytes::kib(64)).unwrap());
         blocks.resize(300);
         assert!(blocks.all_fresh(0..300) && !blocks.any_claimed(0..300));
         blocks.claim(60..70);
@@ -215,5 +274,21 @@ mod tests {
         blocks.resize(67);
         blocks.resize(300);
         assert_eq!(ends(blocks.written(0..300)), [(60, 60), (66, 66)]);
+    }
+
+    #[test]
+    fn a_small_extent_is_one_block() {
+        let size = |extent| BlockSize::of_extent(Bytes(extent)).map(BlockSize::bytes);
+        assert_eq!([512, 1024, 2048, 4096, 12_288].map(size), [512, 1024, 2048, 4096, 4096].map(Some));
+        assert_eq!([0, 256, 1000, 1536, 4608, 6144].map(size), [None; 6]);
+        let small = BlockSize::of_extent(Bytes(1024)).unwrap();
+        assert_eq!(
+            (small.containing(1023), small.containing(1024), small.at_or_after(1), small.at_or_after(1024)),
+            (0, 1, 1, 1)
+        );
+        assert_eq!(
+            (small.touched_by(512..2049), small.bytes_of(&(1..3)), small.length_of(&(1..3)).0),
+            (0..3, 1024..3072, 2048)
+        );
     }
 }

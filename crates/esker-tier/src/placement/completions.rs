@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, Nanos, RequestKind, Tag};
 
-use super::blocks::BLOCK;
 use super::map::{ExtentWork, RecordedPlace};
 use super::{Completed, Event, HostPart, Io, PlacementEngine};
 use crate::engine::{Effect, IoId, WrittenBlocks};
@@ -149,8 +148,8 @@ impl PlacementEngine {
 
     /// Returns the blocks of `extent` that the bytes `range` of the volume touch.
     pub(super) fn blocks_within(&self, extent: LogicalExtent, range: Range<u64>) -> Range<usize> {
-        let all = self.map.blocks_of(extent);
-        all.start.max((range.start / BLOCK) as usize)..all.end.min(range.end.div_ceil(BLOCK) as usize)
+        let (all, touched) = (self.map.blocks_of(extent), self.map.blocks.size.touched_by(range));
+        all.start.max(touched.start)..all.end.min(touched.end)
     }
 
     /// Handles the end of the first write to some blocks.

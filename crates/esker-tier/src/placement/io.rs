@@ -46,7 +46,7 @@ pub(super) struct HostPart {
     pub(super) count: u32,
     /// Whether it writes some of its blocks for the first time.
     pub(super) first_write: bool,
-    /// Whether it is a redirected write: `place` becomes the place of the extent when it has ended.
+    /// Whether it is a redirected write: its places become those of the extents when it has ended.
     pub(super) redirect: bool,
     /// Whether the data are in the buffer of a merge, and which.
     pub(super) merge: Option<Tag>,

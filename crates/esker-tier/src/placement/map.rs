@@ -5,7 +5,9 @@ mod replay;
 
 use std::ops::Range;
 
-use super::blocks::{BLOCK, Blocks};
+use esker_core::Bytes;
+
+use super::blocks::{BlockSize, Blocks};
 use super::free_space::FreeSpace;
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use record::PlacementRecord;
@@ -85,8 +87,9 @@ pub(super) struct ExtentMap {
 impl ExtentMap {
     /// Creates an empty map for devices with `sizes` extents, each of `extent` bytes.
     pub(super) fn new(sizes: &[u32], extent: u64) -> Self {
-        let blocks_per_extent = (extent / BLOCK) as usize;
-        let mut map = Self { entries: Vec::new(), devices: Vec::new(), blocks: Blocks::default(), blocks_per_extent };
+        let size = BlockSize::of_extent(Bytes(extent)).expect("the settings were checked");
+        let (blocks, blocks_per_extent) = (Blocks::new(size), (extent / size.bytes()) as usize);
+        let mut map = Self { entries: Vec::new(), devices: Vec::new(), blocks, blocks_per_extent };
         sizes.iter().for_each(|&size| map.add_device(size));
         map.resize(sizes.iter().sum());
         map
@@ -104,7 +107,8 @@ impl ExtentMap {
 
     /// Adds a device of `size` extents.
     pub(super) fn add_device(&mut self, size: u32) {
-        let window = (WINDOW / (self.blocks_per_extent as u64 * BLOCK)).clamp(1, 64);
+        let extent = self.blocks.size.bytes() * self.blocks_per_extent as u64;
+        let window = (WINDOW / extent).clamp(1, 64);
         let free = FreeSpace::new(0, 1 << window.ilog2());
         self.devices.push(DevicePlaces { free, owners: Vec::new(), mapped: 0 });
         self.grow_device(self.devices.len() - 1, size);
@@ -252,6 +256,23 @@ impl ExtentMap {
         let place = beside.or_else(|| free.roomy())?;
         free.take(place);
         Some(ExtentPlace { device, extent: PhysicalExtent(place) })
+    }
+
+    /// Takes the place `wanted` for `extent` if it is a free one of `device`, or else any (see [`Self::take_near`]).
+    pub(super) fn take_at(
+        &mut self,
+        extent: LogicalExtent,
+        device: DeviceIndex,
+        wanted: Option<ExtentPlace>,
+    ) -> Option<ExtentPlace> {
+        let free = &mut self.devices[device.0 as usize].free;
+        match wanted {
+            Some(wanted) if wanted.device == device && free.is_free(wanted.extent.0) => {
+                free.take(wanted.extent.0);
+                Some(wanted)
+            }
+            _ => self.take_near(extent, device),
+        }
     }
 
     /// Returns a free place beside the nearest extents on `device`, so that consecutive data lie one after the other.

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
 
-use super::blocks::BLOCK;
 use super::copies::COPIES_MAX;
 use super::io::HostRange;
 use super::leaving_places::WaitsFor;
@@ -67,7 +66,8 @@ impl PlacementEngine {
             self.first_writes += 1;
             self.map.blocks.claim(own.clone());
         }
-        let (first, last) = (own.start.min(rest.start) as u64 * BLOCK, own.end.max(rest.end) as u64 * BLOCK);
+        let size = self.map.blocks.size;
+        let Range { start: first, end: last } = size.bytes_of(&(own.start.min(rest.start)..own.end.max(rest.end)));
         let at =
             |place: ExtentPlace, byte: u64| Lba::containing(u64::from(place.extent.0) * self.extent + byte - begin);
         let part = HostPart {
@@ -85,7 +85,7 @@ impl PlacementEngine {
             widened: false,
             sent: now,
         };
-        let (byte, length) = (rest.start as u64 * BLOCK, Bytes(rest.len() as u64 * BLOCK));
+        let (byte, length) = (size.bytes_of(&rest).start, size.length_of(&rest));
         let read = Request { kind: RequestKind::Read, start: at(from, byte), length, ..*request };
         let merge = self.merges.insert(Merge { part, from, zeroes, request: *request });
         self.merges.get_mut(merge).part.merge = Some(merge);

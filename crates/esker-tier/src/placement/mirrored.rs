@@ -154,7 +154,7 @@ impl PlacementEngine {
 
     /// Drops second copies as far as `request`, a write, needs more places than are free or become free.
     pub(super) fn make_room_for(&mut self, request: &Request) {
-        let (new, free) = self.needed_and_free(request);
+        let (new, free) = (self.needed(request), self.free_for_new());
         if new > free {
             let leaving = self.leaving.places().filter(|&place| self.is_usable(place)).count() as u64;
             self.make_room_of_mirrors((new - free).saturating_sub(leaving));

@@ -44,7 +44,6 @@ use crate::engine::{
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 use background::Background;
-use blocks::BLOCK;
 use copies::Copies;
 use drains::Drains;
 use io::{HostPart, Io};
@@ -260,8 +259,8 @@ impl PlacementEngine {
     }
 
     /// Returns the blocks that `request` touches, counted from the start of the address space.
-    fn request_blocks(request: &Request) -> Range<usize> {
-        (request.start.byte_offset() / BLOCK) as usize..request.end_byte().div_ceil(BLOCK) as usize
+    fn request_blocks(&self, request: &Request) -> Range<usize> {
+        self.map.blocks.size.touched_by(request.start.byte_offset()..request.end_byte())
     }
 
     /// Returns true if a test has introduced this fault.
@@ -378,12 +377,13 @@ impl Engine for PlacementEngine {
     }
 
     fn check(&self) {
-        let parts = self.ios.iter().filter_map(|io| match io {
-            Io::Part(part) if part.redirect && part.merge.is_none() => Some(part.place),
+        let redirected = self.ios.iter().filter_map(|io| match io {
+            Io::Part(part) if part.redirect && part.merge.is_none() => Some(part),
             _ => None,
         });
+        let redirected = redirected.flat_map(|part| part.places().map(|(_, place)| place));
         let taken = self.copies.targets().chain(self.leaving.places()).chain(self.mirrors.places());
-        self.map.check(taken.chain(parts).chain(self.merges.iter().map(Merge::to)));
+        self.map.check(taken.chain(redirected).chain(self.merges.iter().map(Merge::to)));
         self.durability.check();
     }
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind};
 
 use super::background::Obstacle;
-use super::blocks::BLOCK;
 use super::copies::{CopyPurpose, CopyStep, ExtentCopy};
 use super::leaving_places::WaitsFor;
 use super::map::ExtentWork;
@@ -149,8 +148,10 @@ impl PlacementEngine {
         let copy = self.copies.get(slot);
         let blocks = self.map.blocks_of(copy.extent);
         let written = self.copied_blocks(copy.extent);
-        let start = u64::from(place.extent.0) * self.extent + (written.start - blocks.start) as u64 * BLOCK;
-        let length = Bytes(written.len() as u64 * BLOCK);
+        let size = self.map.blocks.size;
+        let within = size.length_of(&(blocks.start..written.start));
+        let start = u64::from(place.extent.0) * self.extent + within.0;
+        let length = size.length_of(&written);
         let request = Request { priority: copy.priority, ..Request::new(kind, Lba::containing(start), length) };
         if kind == RequestKind::Read {
             self.moved.copied_bytes += length.0;
@@ -169,7 +170,7 @@ impl PlacementEngine {
 
     /// Returns the bytes that a copy of `extent` writes.
     fn written_of(&self, extent: LogicalExtent) -> Bytes {
-        Bytes(self.copied_blocks(extent).len() as u64 * BLOCK)
+        self.map.blocks.size.length_of(&self.copied_blocks(extent))
     }
 
     /// Handles the end of a copy's read or write.

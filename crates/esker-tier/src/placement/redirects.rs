@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request};
 
-use super::blocks::BLOCK;
 use super::copies::MERGES_MAX;
 use super::io::HostRange;
 use super::leaving_places::WaitsFor;
@@ -25,12 +24,13 @@ pub(super) enum Redirected {
 
 impl PlacementEngine {
     /// Returns the place on another device for the part of the host's write that touches `extent`, which is now at
-    /// `from`. `None` if the part goes to `from`.
+    /// `from`; `wanted` if that is free on the same device. `None` if the part goes to `from`.
     pub(super) fn redirected_place(
         &mut self,
         extent: LogicalExtent,
         from: ExtentPlace,
         host: &HostRange<'_>,
+        wanted: Option<ExtentPlace>,
     ) -> Option<Redirected> {
         let promised = self.promised.take().filter(|(promised, _)| *promised == extent);
         let (to, rest) = match promised {
@@ -39,16 +39,17 @@ impl PlacementEngine {
         };
         // A device that takes no writes must not cost the host its own.
         if !rest.is_empty() && self.takes_writes(from) {
-            let own = Self::request_blocks(host.request);
-            let blocks = self.map.blocks_of(extent);
+            let size = self.map.blocks.size;
+            let (own, blocks) = (self.request_blocks(host.request), self.map.blocks_of(extent));
             let span = own.start.clamp(blocks.start, rest.start)..own.end.clamp(rest.end, blocks.end);
-            let own = host.range.end.min(blocks.end as u64 * BLOCK) - host.range.start.max(blocks.start as u64 * BLOCK);
+            let all = size.bytes_of(&blocks);
+            let own = host.range.end.min(all.end) - host.range.start.max(all.start);
             // What is written beyond the host's data is written to move the extent.
-            if !self.may_write_copy(host.now, Bytes(span.len() as u64 * BLOCK - own), false) {
+            if !self.may_write_copy(host.now, size.length_of(&span) - Bytes(own), false) {
                 return None;
             }
         }
-        let place = self.map.take_near(extent, to)?;
+        let place = self.map.take_at(extent, to, wanted)?;
         self.map.set_work(extent, ExtentWork::Redirect);
         self.redirects += 1;
         Some(if rest.is_empty() { Redirected::Whole(place) } else { Redirected::Merged(place, rest) })
@@ -77,15 +78,14 @@ impl PlacementEngine {
             return None;
         }
         // The other parts of the request may need the free places.
-        let (new, free) = self.needed_and_free(request);
-        if new >= free {
+        if !self.has_place_beside(request) {
             return None;
         }
         self.update_views();
         let to = if leaves {
             self.choose(extent, Some(request))
         } else {
-            let length = Bytes(rest.len() as u64 * BLOCK);
+            let length = self.map.blocks.size.length_of(&rest);
             let rewrite = Rewrite { extent, from: from.device, write: request, rest: length };
             self.policy.redirect(&rewrite, &self.views).map(|device| device.0 as usize)
         }?;
@@ -97,9 +97,9 @@ impl PlacementEngine {
     /// Returns the blocks of `extent` from the first that has data which `request`, a write, does not replace, to the
     /// last; none if it replaces all. `None` if it does not even replace a block.
     fn rest_beside(&self, extent: LogicalExtent, request: &Request) -> Option<Range<usize>> {
-        let blocks = self.map.blocks_of(extent);
-        let start = (request.start.byte_offset().div_ceil(BLOCK) as usize).clamp(blocks.start, blocks.end);
-        let end = ((request.end_byte() / BLOCK) as usize).clamp(start, blocks.end);
+        let (blocks, size) = (self.map.blocks_of(extent), self.map.blocks.size);
+        let start = size.at_or_after(request.start.byte_offset()).clamp(blocks.start, blocks.end);
+        let end = size.containing(request.end_byte()).clamp(start, blocks.end);
         let written = |blocks| self.map.blocks.span(blocks);
         let after = written(end..blocks.end);
         #[cfg(test)]
@@ -131,8 +131,9 @@ impl PlacementEngine {
         let extent = LogicalExtent(first as u32);
         let from = self.map.place(extent)?;
         let held = self.map.blocks.span(self.map.blocks_of(extent))?;
-        let blocks = Self::request_blocks(request);
-        let (start, end) = (held.start.min(blocks.start) as u64 * BLOCK, held.end.max(blocks.end) as u64 * BLOCK);
+        let blocks = self.request_blocks(request);
+        let all = held.start.min(blocks.start)..held.end.max(blocks.end);
+        let Range { start, end } = self.map.blocks.size.bytes_of(&all);
         let widened = Request { start: Lba::containing(start), length: Bytes(end - start), ..*request };
         self.promised = None;
         let (to, _) = self.redirects_to(extent, from, &widened, false)?;
@@ -151,44 +152,61 @@ impl PlacementEngine {
         result: Result<(), DeviceError>,
         effects: &mut Vec<Effect>,
     ) {
-        let (extent, to) = (part.first, part.place);
-        self.redirects -= 1;
-        self.map.set_work(extent, ExtentWork::None);
         if let Some(merge) = part.merge {
             self.merges.remove(merge);
         }
-        let blocks = self.part_blocks(part, extent);
+        for (extent, to) in part.places() {
+            self.redirects -= 1;
+            self.map.set_work(extent, ExtentWork::None);
+            let blocks = self.part_blocks(part, extent);
+            if result.is_err() {
+                self.map.blocks.unclaim(blocks);
+                self.leaving.add(to, WaitsFor::Nothing, 0, true);
+                self.free_if_empty(extent, effects);
+            } else {
+                self.extent_redirected((extent, to), blocks, part.request.kind.is_fua(), effects);
+            }
+        }
         if result.is_err() {
-            self.map.blocks.unclaim(blocks);
-            self.leaving.add(to, WaitsFor::Nothing, 0, true);
-            return self.free_if_empty(extent, effects);
+            return;
         }
         self.moved.redirected_writes += 1;
         if part.merge.is_some() {
             self.moved.merged_writes += 1;
             self.moved.merged_bytes += u64::from(part.padding.0) + u64::from(part.padding.1);
         }
+        if !part.request.kind.is_fua() {
+            self.flush_first_writes(part.place.device, effects);
+        }
+    }
+
+    /// Notes that a redirected write has written `blocks` of `extent` at `to`, where the extent is from now on.
+    fn extent_redirected(
+        &mut self,
+        (extent, to): (LogicalExtent, ExtentPlace),
+        blocks: Range<usize>,
+        is_durable: bool,
+        effects: &mut Vec<Effect>,
+    ) {
         let flushing = self.relocate(extent, to);
         self.map.blocks.write(blocks.clone(), false);
-        if part.request.kind.is_fua() {
+        if is_durable {
             let runs = self.map.blocks.unrecorded(blocks);
+            return self.record(extent, &runs, effects);
+        }
+        self.durability.written(to.device);
+        // What the host writes between these runs meanwhile, the flush does not cover.
+        let mut from = blocks.start;
+        while let Some(run) = self.map.blocks.next_written(from..blocks.end) {
+            let blocks = self.map.block_range(&run);
+            self.durability.record_after_flush(WrittenBlocks { extent, place: to, blocks });
+            from = run.end;
+        }
+        self.flush_redirected(flushing, to.device, effects);
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::RecordsRedirectsEarly) {
+            let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));
             self.record(extent, &runs, effects);
-        } else {
-            self.durability.written(to.device);
-            // What the host writes between these runs meanwhile, the flush does not cover.
-            let mut from = blocks.start;
-            while let Some(run) = self.map.blocks.next_written(from..blocks.end) {
-                let blocks = self.map.block_range(&run);
-                self.durability.record_after_flush(WrittenBlocks { extent, place: to, blocks });
-                from = run.end;
-            }
-            self.flush_redirected(flushing, to.device, effects);
-            self.flush_first_writes(to.device, effects);
-            #[cfg(test)]
-            if self.has_fault(super::tests::Fault::RecordsRedirectsEarly) {
-                let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));
-                self.record(extent, &runs, effects);
-            }
         }
     }
 

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 
-use super::blocks::BLOCK;
 use super::io::HostRange;
 use super::map::ExtentWork;
 use super::redirects::Redirected;
@@ -18,13 +17,18 @@ struct ExtentRun {
     first: LogicalExtent,
     place: ExtentPlace,
     count: u32,
-    /// Whether it is a redirected write of one extent, whose place `place` will be when the write has ended.
+    /// Whether it is a redirected write: these will be the places of the extents when it has ended.
     redirect: bool,
 }
 
 impl ExtentRun {
     fn continues_with(&self, next: &Self) -> bool {
-        next.place == self.place.after(self.count) && !self.redirect && !next.redirect
+        next.place == self.place.after(self.count) && self.redirect == next.redirect
+    }
+
+    /// The place that would continue it, if it is a redirected write.
+    fn continued_by(&self) -> Option<ExtentPlace> {
+        self.redirect.then(|| self.place.after(self.count))
     }
 }
 
@@ -79,14 +83,16 @@ impl PlacementEngine {
     /// Sends the parts that touch blocks which were written. All other blocks are zeroes already, and are on no device.
     pub(super) fn split_written(&mut self, host: HostRange<'_>, effects: &mut Vec<Effect>) {
         let HostRange { tag, request, range: Range { start, end }, .. } = host;
-        let blocks = (start / BLOCK) as usize..end.div_ceil(BLOCK) as usize;
+        let size = self.map.blocks.size;
+        let blocks = size.touched_by(start..end);
         if self.map.blocks.all_written(blocks.clone()) {
             return self.split_range(host, effects);
         }
         let mut done = start;
         let mut at = blocks.start;
         while let Some(run) = self.map.blocks.next_written(at..blocks.end) {
-            let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
+            let bytes = size.bytes_of(&run);
+            let range = start.max(bytes.start)..end.min(bytes.end);
             self.read_zeroes(tag, request, done..range.start, effects);
             done = range.end;
             self.split_range(HostRange { range, ..host }, effects);
@@ -117,13 +123,14 @@ impl PlacementEngine {
         for number in first..=last {
             let extent = LogicalExtent(number as u32);
             let own = |place| ExtentRun { first: extent, place, count: 1, redirect: false };
+            let wanted = run.as_ref().and_then(ExtentRun::continued_by);
             let place = self.map.place(extent);
             let place = match place {
                 Some(home) if is_write => Some(self.write_place(extent, home, &host, effects)),
                 place => place,
             };
             let next = match place {
-                Some(place) if is_write => match self.redirected_place(extent, place, &host) {
+                Some(place) if is_write => match self.redirected_place(extent, place, &host, wanted) {
                     Some(Redirected::Whole(place)) => Some(ExtentRun { redirect: true, ..own(place) }),
                     Some(Redirected::Merged(to, rest)) => {
                         self.begin_merge(&host, extent, (place, to), rest, effects);
@@ -181,7 +188,7 @@ impl PlacementEngine {
         let (head, tail) = if is_write { self.padding(from, to) } else { (0, 0) };
         let start = Lba::containing(u64::from(place.extent.0) * self.extent + (from - head - begin));
         let child = Request { start, length: Bytes(to - from + head + tail), ..*request };
-        let blocks = ((from - head) / BLOCK) as usize..(to + tail).div_ceil(BLOCK) as usize;
+        let blocks = self.map.blocks.size.touched_by(from - head..to + tail);
         let first_write = is_write && !self.map.blocks.all_written(blocks.clone());
         if first_write {
             self.first_writes += 1;
@@ -228,7 +235,9 @@ impl PlacementEngine {
     /// to fill blocks that were never written.
     #[inline]
     pub(super) fn padding(&self, from: u64, to: u64) -> (u64, u64) {
-        let (head, tail) = (from % BLOCK, to.next_multiple_of(BLOCK) - to);
+        let size = self.map.blocks.size;
+        let touched = size.bytes_of(&size.touched_by(from..to));
+        let (head, tail) = (from - touched.start, touched.end - to);
         if head == 0 && tail == 0 {
             return (0, 0);
         }
@@ -236,7 +245,7 @@ impl PlacementEngine {
         if self.has_fault(super::tests::Fault::DoesNotPad) {
             return (0, 0);
         }
-        let if_fresh = |padding, at: u64| if self.map.blocks.is_fresh((at / BLOCK) as usize) { padding } else { 0 };
+        let if_fresh = |padding, at: u64| if self.map.blocks.is_fresh(size.containing(at)) { padding } else { 0 };
         (if_fresh(head, from), if_fresh(tail, to - 1))
     }
 

@@ -3,7 +3,7 @@
 use esker_core::{Bytes, Hint};
 use thiserror::Error;
 
-use super::blocks::BLOCK;
+use super::blocks::BlockSize;
 use super::policy::{PlacementEntry, PlacementError, PolicySettings};
 use super::{DEVICES_MAX, EXTENTS_MAX};
 use crate::engine::RecordError;
@@ -12,7 +12,7 @@ use crate::extent::ExtentPlace;
 /// The settings of a [`PlacementEngine`](super::PlacementEngine). They stay the same for the life of a volume.
 #[derive(Clone, Debug)]
 pub struct PlacementSettings {
-    /// Bytes of an extent, the unit of placement: a multiple of 4 KiB.
+    /// Bytes of an extent, the unit of placement: a multiple of 4 KiB, or 512 bytes, 1 KiB or 2 KiB.
     pub extent: Bytes,
     /// Capacity of each device. Only whole extents are used.
     pub devices: Vec<Bytes>,
@@ -38,7 +38,7 @@ impl PlacementSettings {
     /// Returns the number of whole extents on each device.
     pub(super) fn sizes(&self) -> Result<Vec<u32>, SettingsError> {
         let (extent, devices) = (self.extent, &self.devices);
-        if extent == Bytes::ZERO || !extent.0.is_multiple_of(BLOCK) {
+        if BlockSize::of_extent(extent).is_none() {
             return Err(SettingsError::Extent(extent));
         }
         if devices.is_empty() || devices.len() > DEVICES_MAX {
@@ -59,7 +59,7 @@ impl PlacementSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
     /// The extent is empty, or not a whole number of blocks.
-    #[error("`extent` is {0}; it has to be a multiple of 4KiB")]
+    #[error("`extent` is {0}; it has to be a multiple of 4KiB, or 512B, 1KiB or 2KiB")]
     Extent(Bytes),
     /// The number of devices is zero or too large.
     #[error("there are {0} devices; an engine takes 1 to 1024")]

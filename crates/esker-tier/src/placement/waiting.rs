@@ -48,7 +48,7 @@ impl PlacementEngine {
             return false;
         }
         let is_write = matches!(request.kind, RequestKind::Write { .. });
-        if is_write && self.first_writes > 0 && self.map.blocks.any_claimed(Self::request_blocks(request)) {
+        if is_write && self.first_writes > 0 && self.map.blocks.any_claimed(self.request_blocks(request)) {
             return true;
         }
         let waits = |extent| match self.map.work(extent) {
@@ -66,7 +66,6 @@ impl PlacementEngine {
         if self.leaving.is_empty() && self.copies.is_empty() && self.redirects == 0 {
             return false;
         }
-        let (new, free) = self.needed_and_free(request);
         let becomes_free = || {
             let usable = |place: ExtentPlace| self.takes_writes(place) && !self.is_drained(place.device);
             !self.copies.is_empty()
@@ -74,18 +73,30 @@ impl PlacementEngine {
                 || self.leaving.soon_free().any(usable)
                 || self.frees_by_flush()
         };
-        new > free && becomes_free()
+        self.needed(request) > self.free_for_new() && becomes_free()
     }
 
-    /// Returns how many extents that `request` touches have no place, and how many places are free for new extents.
-    pub(super) fn needed_and_free(&self, request: &Request) -> (u64, u64) {
+    /// Returns how many extents that `request` touches have no place.
+    pub(super) fn needed(&self, request: &Request) -> u64 {
         let is_new = |extent: &u64| self.map.place(LogicalExtent(*extent as u32)).is_none();
-        let new = self.extents_of_request(request).filter(is_new).count() as u64;
+        self.extents_of_request(request).filter(is_new).count() as u64
+    }
+
+    /// Returns how many places are free for new extents.
+    pub(super) fn free_for_new(&self) -> u64 {
         let online =
             self.health.devices().iter().enumerate().filter(|(device, state)| {
                 **state == DeviceState::Online && !self.is_drained(DeviceIndex(*device as u16))
             });
-        (new, online.map(|(device, _)| u64::from(self.map.free_extents(device))).sum())
+        online.map(|(device, _)| u64::from(self.map.free_extents(device))).sum()
+    }
+
+    /// Returns true if a place is free besides those that `request` needs for new extents.
+    pub(super) fn has_place_beside(&self, request: &Request) -> bool {
+        let extents = self.extents_of_request(request);
+        let free = self.free_for_new();
+        // Looking at each extent takes long for large requests.
+        free > extents.end() - extents.start() + 1 || free > self.needed(request)
     }
 
     fn extents_of_request(&self, request: &Request) -> std::ops::RangeInclusive<u64> {

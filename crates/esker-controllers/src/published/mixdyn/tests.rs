@@ -48,7 +48,14 @@ fn train(policy: &mut MixDyn, count: u64) -> u64 {
     now
 }
 
+/// Tells the policy of the host's request, as the engine does before it asks.
+fn ask(policy: &mut MixDyn, request: &Request, views: &[DeviceView]) {
+    let request = Event::Request { request, first: LogicalExtent(0), extents: 1 };
+    policy.observe(policy.now, &request, views, &mut Wishes::default());
+}
+
 fn place(policy: &mut MixDyn, write: Option<&Request>, views: &[DeviceView]) -> u16 {
+    write.into_iter().for_each(|write| ask(policy, write, views));
     policy.place(&NewExtent { extent: LogicalExtent(0), start: Bytes(0), write }, views).0
 }
 
@@ -58,6 +65,7 @@ fn redirect(policy: &mut MixDyn, from: u16, write: &Request, views: &[DeviceView
 
 /// What becomes of a write that leaves `pages` of its extent.
 fn redirect_with(policy: &mut MixDyn, from: u16, write: &Request, pages: u64, views: &[DeviceView]) -> Option<u16> {
+    ask(policy, write, views);
     let rest = Bytes(PAGE.0 * pages);
     let rewrite = Rewrite { extent: LogicalExtent(0), from: DeviceIndex(from), write, rest };
     policy.redirect(&rewrite, views).map(|device| device.0)
@@ -129,6 +137,28 @@ fn only_the_marginal_cost_sees_what_is_under_way() {
         assert_eq!(redirect(&mut policy, 0, &write, &views([9, 9])), (expected == 1).then_some(1), "{flash_model}");
         assert_eq!(place(&mut policy, Some(&write), &views([9, 9])), expected, "{flash_model}");
     }
+}
+
+/// Half of the writes are diverted, each with all extents that it replaces. Where a device is full, the rest stays.
+#[test]
+fn the_extents_of_a_write_go_together() {
+    let mut policy = policy(r#"{"training": 50, "divert": "50%"}"#);
+    train(&mut policy, 50);
+    let write = Request::write(Lba(0), Bytes(4 * PAGE.0));
+    let mut answers = [0; 2];
+    for _ in 0..100 {
+        ask(&mut policy, &write, &views([9, 9]));
+        let mut on_flash = |extent: u32, free: u32| {
+            let rewrite =
+                Rewrite { extent: LogicalExtent(extent), from: DeviceIndex(0), write: &write, rest: Bytes::ZERO };
+            policy.redirect(&rewrite, &views([9, free])).is_some()
+        };
+        let first = on_flash(0, 9);
+        assert!((1..32).all(|extent| on_flash(extent, 9) == first), "one answer for one write");
+        assert!(!on_flash(32, 0), "the disk is full");
+        answers[usize::from(first)] += 1;
+    }
+    assert!(answers.iter().all(|&times| times > 30), "{answers:?}");
 }
 
 #[test]

@@ -48,7 +48,8 @@ pub struct HybridSettings {
     pub children: Vec<String>,
     /// The policy that places extents.
     pub policy: PolicySettings,
-    /// Bytes of an extent, which is placed as a whole. Whole sectors.
+    /// Bytes of an extent, which is placed as a whole: a multiple of 4 KiB, or 512 bytes, 1 KiB or 2 KiB. Each takes
+    /// about 20 bytes of memory.
     #[serde(default = "default_extent")]
     pub extent: Bytes,
     /// Capacity offered to the host, in whole extents (default: that of all children). If it is less, a child can be

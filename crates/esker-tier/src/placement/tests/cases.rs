@@ -275,7 +275,7 @@ fn impossible_settings_say_what_is_wrong() {
     let error = |settings: &PlacementSettings| PlacementEngine::new(settings).unwrap_err().to_string();
     let mut odd = settings(&[64, 64], "[1, 1]");
     odd.extent = Bytes(1000);
-    assert_eq!(error(&odd), "`extent` is 1kB; it has to be a multiple of 4KiB");
+    assert_eq!(error(&odd), "`extent` is 1kB; it has to be a multiple of 4KiB, or 512B, 1KiB or 2KiB");
     assert_eq!(error(&settings(&[64, 15], "[1, 1]")), "device 1 holds 7680B, less than one `extent` of 8KiB");
     let mut vast = settings(&[64, 64], "[1, 1]");
     vast.devices[1] = Bytes(1 << 50);

@@ -18,6 +18,12 @@ fn redirecting_long(seed: u64) -> World {
     PlacementRules::new(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]")).redirecting(seed).world(seed)
 }
 
+/// A world with extents of `sectors` sectors, at most a block: writes can go elsewhere in runs of many.
+fn redirecting_short(sectors: u64, seed: u64) -> World {
+    let rules = PlacementRules::new(settings_of(sectors, &[20 * sectors, 28 * sectors], "[1, 1]"));
+    rules.redirecting(seed).world(seed)
+}
+
 /// A world with extents of four blocks, whose policy also redirects writes to parts of extents.
 fn merging(seed: u64) -> World {
     PlacementRules::new(settings_of(4 * SECTORS as u64, &[160, 224], "[1, 1]")).merging(seed).world(seed)
@@ -94,10 +100,12 @@ fn plans() -> impl Strategy<Value = FaultPlan> {
 
 /// One of the worlds on two devices.
 fn worlds() -> impl Strategy<Value = World> {
-    let cases: [fn(u64) -> World; 7] = [
+    let cases: [fn(u64) -> World; 9] = [
         |seed| World::new(settings(&[64, 64], "[1, 1]"), seed),
         redirecting,
         redirecting_long,
+        |seed| redirecting_short(SECTORS as u64, seed),
+        |seed| redirecting_short(2, seed),
         merging,
         merging_cached,
         restless,
@@ -244,6 +252,9 @@ fn changing_reads(runs: u64, fault: Option<cache::CacheFault>) -> usize {
 fn wrong_engines_are_found_out() {
     assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ()), losses_of(1000, redirecting_long)), (0, 0, 0));
     assert_eq!((merging_losses(None), restless_losses(None)), (0, 0));
+    for sectors in [2, SECTORS as u64] {
+        assert_eq!(losses_of(1000, |seed| redirecting_short(sectors, seed)), 0);
+    }
     let found = [
         losses(300, 3, |engine| engine.health.forgives = true),
         losses(300, 0, |engine| engine.copies.overlooks_writes = true),

@@ -105,6 +105,27 @@ fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
     }
 }
 
+/// A write to several extents goes elsewhere as one request. Of an extent that it does not replace as a whole, the part
+/// goes to the old place.
+#[test]
+fn extents_of_a_write_go_elsewhere_together() {
+    let mut engine = PlacementEngine::new(&settings_of(1, &[64, 64], "[1, 1]")).unwrap();
+    engine = engine.with_policy(Box::new(SecondDevicePolicy::default()));
+    let write = |start, sectors: u64| Request::write(Lba(start), Bytes(512 * sectors));
+    let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, write(0, 20))))[..] else { panic!() };
+    done(&mut engine, io);
+    let [(io, DeviceIndex(1), request)] = ios(&on(&mut engine, host(0, write(3, 9))))[..] else { panic!() };
+    assert_eq!((request.start, request.length), (Lba(0), Bytes(512 * 9)));
+    engine.check();
+    done(&mut engine, io);
+    engine.check();
+    assert_eq!((engine.map.mapped(0), engine.map.mapped(1), engine.moved.redirected_writes), (11, 9, 1));
+    let read = ios(&on(&mut engine, host(0, Request::read(Lba(2), Bytes(512 * 11)))));
+    let parts =
+        |(_, device, request): &(IoId, DeviceIndex, Request)| (device.0, request.start.0, request.length.0 / 512);
+    assert_eq!(read.iter().map(parts).collect::<Vec<_>>(), [(0, 2, 1), (1, 0, 9), (0, 12, 1)]);
+}
+
 /// A drain copies one extent after the other until none is left. A device that is kept after all is used again.
 #[test]
 fn a_drained_device_is_emptied_and_gets_nothing_new() {

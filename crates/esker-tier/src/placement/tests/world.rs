@@ -141,7 +141,11 @@ impl Rules for PlacementRules {
         let store = &around.device(place.device).store;
         let sectors = around.rules.extent() as usize;
         let (from, to) = (extent.0 as usize * sectors, place.extent.0 as usize * sectors);
-        let mut sectors = blocks.into_iter().flatten().flat_map(|block| block * SECTORS..(block + 1) * SECTORS);
+        let sectors_of = |run: Range<usize>| {
+            let bytes = engine.map.blocks.size.bytes_of(&run);
+            (bytes.start / 512) as usize..(bytes.end / 512) as usize
+        };
+        let mut sectors = blocks.into_iter().flat_map(sectors_of);
         let is_durable = sectors.all(|sector| {
             let known = &around.host.values[sector];
             store.survivors[to + sector - from].iter().all(|value| known.contains(value))

@@ -82,8 +82,11 @@ const fn default_extent() -> Bytes {
 
 /// Records that one extent takes in a checkpoint at most: its place, and bits for each 96 blocks.
 fn records_an_extent(extent: u64) -> u64 {
-    1 + (extent / 4096).div_ceil(96)
+    1 + (extent / EXTENT_MULTIPLE).div_ceil(96)
 }
+
+/// An extent consists of as many of these bytes: a device of larger sectors would have to read for each write of less.
+const EXTENT_MULTIPLE: u64 = 4096;
 
 impl Hybrid {
     fn placement(&self, devices: Vec<Bytes>) -> PlacementSettings {
@@ -115,6 +118,10 @@ impl EngineSettings for Hybrid {
     }
 
     fn check_devices(&self, devices: &[EngineDevice]) -> Result<(), EngineError> {
+        if self.extent == Bytes::ZERO || !self.extent.0.is_multiple_of(EXTENT_MULTIPLE) {
+            let message = format!("`extent` is {}; it has to be a multiple of 4KiB", self.extent);
+            return Err(EngineError::Settings { message, hint: None });
+        }
         let sizes = devices.iter().map(|device| device.data).collect();
         self.placement(sizes).check().map_err(|error| EngineError::settings(&error))
     }
