@@ -39,8 +39,8 @@ struct MixDynSettings {
     /// What predicts those of the disks. The paper has `mean`, and names it as the reason why MixDyn is worse than
     /// flash alone on one of its workloads.
     disk_model: PredictorKind,
-    /// Requests of the training phase on each device. New extents go to the devices in turns until each has had as
-    /// many, which is not in the paper: it trains on half of the workload.
+    /// Requests of the training phase on each device. Writes of new extents go to the devices in turns until each has
+    /// had as many, which is not in the paper: it trains on half of the workload.
     training: u32,
     /// Requests in the window of the linear models, which is not in the paper.
     #[schemars(range(min = 1, max = 100_000))]
@@ -135,14 +135,6 @@ struct Rest {
     merged: Request,
 }
 
-/// What a choice was made for: a write of the host to extents of one device, or to new ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
-    start: Lba,
-    length: Bytes,
-    from: Option<usize>,
-}
-
 /// Predicts for each write how long every device would take for it, and chooses the shortest.
 #[derive(Debug)]
 struct MixDyn {
@@ -154,8 +146,9 @@ struct MixDyn {
     rng: Rng,
     life: Option<LifeBudget>,
     levelling: Option<AdaptiveLevelling>,
-    /// The last choice. The extents of a write that it replaces as a whole go to one device.
-    last: Option<(Asked, usize)>,
+    /// The device of the last write that was asked about, with its range. All extents that a write replaces as a whole
+    /// go to one device, or it would become two requests.
+    last: Option<(Lba, Bytes, usize)>,
     /// The time of the last event, which is the time of each decision.
     now: Nanos,
 }
@@ -212,13 +205,25 @@ impl MixDyn {
         is_drawn || self.life.is_some_and(|life| life.is_overspent())
     }
 
-    /// Returns the device for the extents of `write` that are on the device `from`, or have no place yet.
-    fn choose_once(&mut self, write: &Request, from: Option<usize>, takes: impl Fn(usize) -> bool) -> Option<usize> {
-        let asked = Asked { start: write.start, length: write.length, from };
-        let last = self.last.filter(|(last, device)| *last == asked && takes(*device));
-        let chosen = last.map(|(_, device)| device).or_else(|| self.choose(write, None, takes))?;
-        self.last = Some((asked, chosen));
+    /// Returns the device for all extents that `write` replaces as a whole.
+    fn choose_once(&mut self, write: &Request, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let (start, length) = (write.start, write.length);
+        let last = self.last.filter(|last| (last.0, last.1) == (start, length) && takes(last.2));
+        let chosen = match last {
+            Some((.., device)) => device,
+            None if self.is_training() => self.next_in_turn(takes)?,
+            None => self.choose(write, None, takes)?,
+        };
+        self.last = Some((start, length, chosen));
         Some(chosen)
+    }
+
+    /// Returns the next device in turn of those for which `takes` is true.
+    fn next_in_turn(&mut self, takes: impl Fn(usize) -> bool) -> Option<usize> {
+        let count = self.predictors.len();
+        let next = (1..=count).map(|step| (self.turn + step) % count).find(|&device| takes(device));
+        self.turn = next.unwrap_or(self.turn);
+        next
     }
 
     /// Returns the device for `write`: the fastest, or, for what is diverted from the flash, the fastest disk.
@@ -235,14 +240,9 @@ impl MixDyn {
 impl Placement for MixDyn {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
         let has_room = |device: usize| devices[device].has_room();
-        let chosen = match new.write.filter(|_| !self.is_training()) {
-            Some(write) => self.choose_once(write, None, has_room),
-            None => {
-                let count = devices.len();
-                let next = (1..=count).map(|step| (self.turn + step) % count).find(|&device| has_room(device));
-                self.turn = next.unwrap_or(self.turn);
-                next
-            }
+        let chosen = match new.write {
+            Some(write) => self.choose_once(write, has_room),
+            None => self.next_in_turn(has_room),
         };
         DeviceIndex(chosen.unwrap_or(0) as u16)
     }
@@ -294,7 +294,7 @@ impl Placement for MixDyn {
         let rest = self.rest(write);
         let takes = |device: usize| device == from || devices[device].has_room();
         let chosen = match rest {
-            None => self.choose_once(write.write, Some(from), takes),
+            None => self.choose_once(write.write, takes),
             rest => self.choose(write.write, rest.as_ref(), takes),
         }?;
         (chosen != from).then_some(DeviceIndex(chosen as u16))

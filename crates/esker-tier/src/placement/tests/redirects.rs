@@ -109,7 +109,7 @@ fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
 /// goes to the old place.
 #[test]
 fn extents_of_a_write_go_elsewhere_together() {
-    let mut engine = PlacementEngine::new(&settings_of(1, &[64, 64], "[1, 1]")).unwrap();
+    let mut engine = PlacementEngine::new(&settings_of(1, &[64, 256], "[1, 1]")).unwrap();
     engine = engine.with_policy(Box::new(SecondDevicePolicy::default()));
     let write = |start, sectors: u64| Request::write(Lba(start), Bytes(512 * sectors));
     let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, write(0, 20))))[..] else { panic!() };
