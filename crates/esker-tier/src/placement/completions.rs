@@ -46,9 +46,9 @@ impl PlacementEngine {
                 self.merge_read(now, merge, result, effects);
             }
             // Whether the device has discarded the data is its own affair.
-            Io::Trim { place } => {
-                let _ = self.health.judge(place.device, RequestKind::Trim, result);
-                self.leaving.trimmed(place);
+            Io::Trim { first, count } => {
+                let _ = self.health.judge(first.device, RequestKind::Trim, result);
+                (0..count).for_each(|index| self.leaving.trimmed(first.after(index)));
             }
         }
     }

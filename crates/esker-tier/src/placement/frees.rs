@@ -101,17 +101,31 @@ impl PlacementEngine {
         if self.leaving.is_empty() {
             return;
         }
+        // Places next to each other are trimmed together: devices ignore trims of less than a page.
+        let mut run: Option<(ExtentPlace, u32)> = None;
         while let Some(ready) = self.leaving.next_ready() {
             match ready {
                 ReadyPlace::Free(place) => self.map.release(place),
                 ReadyPlace::Trim(place) if !self.takes_writes(place) => self.leaving.trimmed(place),
                 ReadyPlace::Trim(place) => {
-                    let io = IoId(self.ios.insert(Io::Trim { place }));
-                    let start = Lba::containing(u64::from(place.extent.0) * self.extent);
-                    let request = Request::new(RequestKind::Trim, start, Bytes(self.extent));
-                    effects.push(Effect::Io { io, host: None, device: place.device, request, data: None });
+                    run = match run {
+                        Some((first, count)) if first.after(count) == place => Some((first, count + 1)),
+                        before => {
+                            before.into_iter().for_each(|run| self.trim(run, effects));
+                            Some((place, 1))
+                        }
+                    };
                 }
             }
         }
+        run.into_iter().for_each(|run| self.trim(run, effects));
+    }
+
+    /// Trims `count` places from `first` on.
+    fn trim(&mut self, (first, count): (ExtentPlace, u32), effects: &mut Vec<Effect>) {
+        let io = IoId(self.ios.insert(Io::Trim { first, count }));
+        let start = Lba::containing(u64::from(first.extent.0) * self.extent);
+        let request = Request::new(RequestKind::Trim, start, Bytes(u64::from(count) * self.extent));
+        effects.push(Effect::Io { io, host: None, device: first.device, request, data: None });
     }
 }

@@ -17,8 +17,8 @@ pub(super) enum Io {
     Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos, length: Bytes },
     /// The read of what a merged write leaves of its extent.
     MergeRead { merge: Tag, sent: Nanos, length: Bytes },
-    /// A trim that tells the device that the data of a place are gone.
-    Trim { place: ExtentPlace },
+    /// A trim that tells the device that the data of this many places are gone, which lie next to each other.
+    Trim { first: ExtentPlace, count: u32 },
 }
 
 /// A range of bytes of a host's request, which is split at extents.

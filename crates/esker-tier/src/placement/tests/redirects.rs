@@ -112,8 +112,10 @@ fn extents_of_a_write_go_elsewhere_together() {
     let mut engine = PlacementEngine::new(&settings_of(1, &[64, 256], "[1, 1]")).unwrap();
     engine = engine.with_policy(Box::new(SecondDevicePolicy::default()));
     let write = |start, sectors: u64| Request::write(Lba(start), Bytes(512 * sectors));
-    let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, write(0, 20))))[..] else { panic!() };
+    let first = Request { kind: RequestKind::Write { fua: true }, ..write(0, 20) };
+    let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, first)))[..] else { panic!() };
     done(&mut engine, io);
+    on(&mut engine, Input::Durable { through: RecordNumber(20) });
     let [(io, DeviceIndex(1), request)] = ios(&on(&mut engine, host(0, write(3, 9))))[..] else { panic!() };
     assert_eq!((request.start, request.length), (Lba(0), Bytes(512 * 9)));
     engine.check();
@@ -124,6 +126,12 @@ fn extents_of_a_write_go_elsewhere_together() {
     let parts =
         |(_, device, request): &(IoId, DeviceIndex, Request)| (device.0, request.start.0, request.length.0 / 512);
     assert_eq!(read.iter().map(parts).collect::<Vec<_>>(), [(0, 2, 1), (1, 0, 9), (0, 12, 1)]);
+    // When the records of where they are now are durable, one trim tells of all old places.
+    for (flush, ..) in ios(&on(&mut engine, host(1, FLUSH))) {
+        done(&mut engine, flush);
+    }
+    let effects = on(&mut engine, Input::Durable { through: RecordNumber(29) });
+    assert_eq!(ios(&effects).iter().map(parts).collect::<Vec<_>>(), [(0, 3, 9)]);
 }
 
 /// A drain copies one extent after the other until none is left. A device that is kept after all is used again.

@@ -1,18 +1,23 @@
-//! The placement engine on a volume of 2 TiB in extents of 128 KiB: requests per second of CPU time, memory,
-//! allocations per request, and checkpoints.
+//! The placement engine on a volume of 16 million extents, mostly of 128 KiB (2 TiB): requests per second of CPU time,
+//! memory, allocations per request, and checkpoints.
 
 use std::time::Instant;
 
 use allocation_counter::measure;
+use esker_controllers::PUBLISHED_PLACEMENTS;
 use esker_core::{Bytes, Lba, Machine, Nanos, Ratio, Request, Rng, Tag};
 use esker_testkit::Bench;
-use esker_tier::{Checkpoint, DeviceIndex, Effect, Engine, Input, PLACEMENTS, PlacementEngine, PlacementSettings};
+use esker_tier::{
+    Checkpoint, DeviceIndex, Effect, Engine, Input, PLACEMENTS, PlacementEngine, PlacementEntry, PlacementSettings,
+};
 
 const EXTENT: Bytes = Bytes::kib(128);
+/// Bytes of a request.
+const REQUEST: Bytes = Bytes::kib(8);
 
-/// Bytes of the volume.
-fn volume() -> u64 {
-    if Bench::is_smoke() { 1 << 30 } else { 2 << 40 }
+/// Number of extents of the volume.
+fn extents() -> u64 {
+    if Bench::is_smoke() { 1 << 13 } else { 1 << 24 }
 }
 
 fn requests() -> u64 {
@@ -20,12 +25,13 @@ fn requests() -> u64 {
 }
 
 /// Creates an engine over two devices with data everywhere; a tenth of each device is free.
-fn engine(policy: &str) -> PlacementEngine {
-    let devices = vec![Bytes(volume() * 6 / 10), Bytes(volume() * 6 / 10)];
+fn engine(policies: &'static [PlacementEntry], policy: &str, extent: Bytes) -> PlacementEngine {
+    let volume = extents() * extent.0;
+    let devices = vec![Bytes(volume * 6 / 10), Bytes(volume * 6 / 10)];
     let policy = serde_json::from_str(policy).expect("a policy");
-    let settings = PlacementSettings { extent: EXTENT, devices, policy, policies: PLACEMENTS, free_on_trim: true };
+    let settings = PlacementSettings { extent, devices, policy, policies, free_on_trim: true };
     let mut engine = PlacementEngine::new(&settings).expect("sound settings");
-    engine.offer(Bytes(volume())).expect("it fits");
+    engine.offer(Bytes(volume)).expect("it fits");
     engine.fill(Ratio::ONE);
     engine
 }
@@ -53,10 +59,9 @@ impl Host {
                 self.end_one(engine);
             }
             let slot = self.free.pop().expect("one is free");
-            let start = Lba(self.rng.below(volume() / 8192) * 16);
-            let length = Bytes::kib(8);
-            let request =
-                if self.rng.chance(1, 2) { Request::read(start, length) } else { Request::write(start, length) };
+            let start = Lba::containing(self.rng.below(engine.capacity().0 / REQUEST.0) * REQUEST.0);
+            let kind = if self.rng.chance(1, 2) { Request::read } else { Request::write };
+            let request = kind(start, REQUEST);
             self.tell(engine, Input::Host { tag: Tag::new(slot, 0), request });
         }
     }
@@ -97,20 +102,25 @@ impl Host {
 
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 fn main() {
-    for (name, policy) in [
-        ("static split", r#"{"kind":"static-split"}"#),
-        ("migration, with its counters and lists", r#"{"kind":"migration"}"#),
-        ("fast-first, with extents by last use", r#"{"kind":"fast-first","make_room":{}}"#),
-        ("wardrop", r#"{"kind":"wardrop"}"#),
-        ("cost-benefit", r#"{"kind":"cost-benefit"}"#),
+    let marginal = r#"{"kind":"mixdyn","flash_model":"marginal","disk_model":"marginal"}"#;
+    for (name, policies, policy, extent) in [
+        ("static split", PLACEMENTS, r#"{"kind":"static-split"}"#, EXTENT),
+        ("migration, with its counters and lists", PLACEMENTS, r#"{"kind":"migration"}"#, EXTENT),
+        ("fast-first, with extents by last use", PLACEMENTS, r#"{"kind":"fast-first","make_room":{}}"#, EXTENT),
+        ("wardrop", PLACEMENTS, r#"{"kind":"wardrop"}"#, EXTENT),
+        ("cost-benefit", PLACEMENTS, r#"{"kind":"cost-benefit"}"#, EXTENT),
+        // Each write replaces one extent, or sixteen, and may go to the other device.
+        ("mixdyn, an extent for each request", PUBLISHED_PLACEMENTS, r#"{"kind":"mixdyn"}"#, REQUEST),
+        ("mixdyn by marginal cost, an extent for each request", PUBLISHED_PLACEMENTS, marginal, REQUEST),
+        ("mixdyn, sixteen extents for each request", PUBLISHED_PLACEMENTS, r#"{"kind":"mixdyn"}"#, Bytes(512)),
     ] {
         let (mut made, mut host) = (None, Host::new());
         let memory = measure(|| {
-            let engine = made.insert(engine(policy));
+            let engine = made.insert(engine(policies, policy, extent));
             host.run(engine, requests());
         });
         let mut engine = made.expect("it was made");
-        let per_extent = memory.bytes_current as f64 / (volume() / EXTENT.0) as f64;
+        let per_extent = memory.bytes_current as f64 / extents() as f64;
         println!("{name}: {per_extent:.1} bytes per extent of the host");
         Bench::new(name).rate("requests", || {
             host.run(&mut engine, requests());
@@ -118,8 +128,13 @@ fn main() {
         });
         let before = engine.extent_places().expect("it has a map").placed().moved.moved_extents;
         let allocations = measure(|| host.run(&mut engine, requests())).count_total;
-        let moved = engine.extent_places().expect("it has a map").placed().moved.moved_extents - before;
-        println!("{name}: {allocations} allocations in {} requests, {moved} extents moved meanwhile", requests());
+        let moved = engine.extent_places().expect("it has a map").placed().moved;
+        println!(
+            "{name}: {allocations} allocations in {} requests, {} extents moved meanwhile; {} writes went elsewhere",
+            requests(),
+            moved.moved_extents - before,
+            moved.redirected_writes
+        );
     }
     checkpoints();
     first_writes();
@@ -129,7 +144,8 @@ fn main() {
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn first_writes() {
-    let devices = vec![Bytes(volume())];
+    let volume = Bytes(extents() * EXTENT.0);
+    let devices = vec![volume];
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).expect("a policy");
     let settings = PlacementSettings { extent: EXTENT, devices, policy, policies: PLACEMENTS, free_on_trim: true };
     let mut engine = PlacementEngine::new(&settings).expect("sound settings");
@@ -141,7 +157,7 @@ fn first_writes() {
     };
     let (writes, mut records) = (requests() / 4, 0);
     for _ in 0..writes {
-        let request = Request::write(Lba(rng.below(volume() / 8192) * 16), Bytes::kib(8));
+        let request = Request::write(Lba::containing(rng.below(volume.0 / REQUEST.0) * REQUEST.0), REQUEST);
         on(Input::Host { tag: Tag::new(0, 0), request }, &mut effects);
         while let Some(effect) = effects.pop() {
             match effect {
@@ -159,7 +175,7 @@ fn first_writes() {
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn checkpoints() {
-    let mut engine = engine(r#"{"kind":"migration"}"#);
+    let mut engine = engine(PLACEMENTS, r#"{"kind":"migration"}"#, EXTENT);
     let mut host = Host::new();
     let began = Instant::now();
     let whole = Checkpoint::of(&mut engine).records.len();
