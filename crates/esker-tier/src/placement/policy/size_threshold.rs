@@ -1,18 +1,20 @@
-//! Places extents by the size of the write that creates them.
+//! Places extents by the size of the write that creates them, or of each write that replaces them.
 
 use esker_core::Bytes;
 use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceView, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, check_device, schema_of};
+use super::{
+    DeviceView, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, check_device, schema_of,
+};
 use crate::extent::DeviceIndex;
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "size-threshold",
-    summary: "Extents that a small write creates go to one device, the others to another; nothing ever moves",
-    source: "Kim 2009, figures 5.5 and 5.6: the static partitioning, here by the first write to an extent",
+    summary: "Extents that a small write creates go to one device, the others to another; nothing is copied",
+    source: "Kim 2009, figures 5.5 to 5.7: the static partitioning, by the first write to an extent or by every write",
     parameters: ParameterSource::Schema(schema_of::<SizeThresholdSettings>),
     capabilities: &[],
     build,
@@ -29,11 +31,13 @@ struct SizeThresholdSettings {
     small: u16,
     /// The device for extents that larger writes create.
     large: u16,
+    /// Whether a write that replaces all that an extent holds goes where its size says, too, and the extent with it.
+    every_write: bool,
 }
 
 impl Default for SizeThresholdSettings {
     fn default() -> Self {
-        Self { threshold: Bytes::kib(4), small: 0, large: 1 }
+        Self { threshold: Bytes::kib(4), small: 0, large: 1, every_write: false }
     }
 }
 
@@ -47,11 +51,26 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
 #[derive(Debug)]
 struct SizeThreshold(SizeThresholdSettings);
 
+impl SizeThreshold {
+    /// Returns the device for writes of this size.
+    fn device_for(&self, size: Bytes) -> DeviceIndex {
+        let SizeThresholdSettings { threshold, small, large, .. } = self.0;
+        DeviceIndex(if size > threshold { large } else { small })
+    }
+}
+
 impl Placement for SizeThreshold {
     fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
-        let SizeThresholdSettings { threshold, small, large } = self.0;
-        let is_large = new.write.is_some_and(|write| write.length > threshold);
-        DeviceIndex(if is_large { large } else { small })
+        self.device_for(new.write.map_or(Bytes::ZERO, |write| write.length))
+    }
+
+    fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
+        let device = self.device_for(write.write.length);
+        (self.0.every_write && device != write.from).then_some(device)
+    }
+
+    fn redirects(&self) -> bool {
+        self.0.every_write
     }
 
     /// New devices get extents for which the others have no room.
@@ -60,7 +79,12 @@ impl Placement for SizeThreshold {
 
 #[cfg(test)]
 mod tests {
+    use esker_core::{Lba, Request};
+
     use super::super::tests::chosen;
+    use super::super::{PLACEMENTS, PolicySettings};
+    use super::*;
+    use crate::extent::LogicalExtent;
 
     #[test]
     fn the_size_of_the_first_write_decides() {
@@ -68,5 +92,23 @@ mod tests {
         assert_eq!(chosen(r#"{"kind":"size-threshold"}"#, &[9, 9], &sizes), [0, 1, 0, 1]);
         let settings = r#"{"kind":"size-threshold","threshold":"512B","small":1,"large":0}"#;
         assert_eq!(chosen(settings, &[9, 9], &sizes), [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_write_that_replaces_an_extent_goes_by_its_size_where_that_is_wanted() {
+        let goes = |table: &str, from: u16, size: u64| {
+            let settings: PolicySettings = serde_json::from_str(table).unwrap();
+            let mut policy = settings.build(PLACEMENTS, 2).unwrap();
+            let write = Request::write(Lba(0), Bytes(size));
+            let rewrite =
+                Rewrite { extent: LogicalExtent(0), from: DeviceIndex(from), write: &write, rest: Bytes::ZERO };
+            policy.redirects().then(|| policy.redirect(&rewrite, &[])).flatten().map(|device| device.0)
+        };
+        let every = r#"{"kind":"size-threshold","every_write":true}"#;
+        assert_eq!(
+            [(0, 4096), (1, 4096), (0, 8192), (1, 8192)].map(|(from, size)| goes(every, from, size)),
+            [None, Some(0), Some(1), None]
+        );
+        assert_eq!(goes(r#"{"kind":"size-threshold"}"#, 0, 8192), None);
     }
 }
