@@ -49,6 +49,7 @@ fn tables() -> Vec<PolicySettings> {
         r#"{"kind":"most","interval":"1ns","step":"50%","tolerance":"0%","mirrored":"50%"}"#,
         r#"{"kind":"mixdyn","training":2,"flash_model":"marginal","disk_model":"marginal","divert":"50%"}"#,
         r#"{"kind":"mixdyn","training":2,"flash_model":"marginal","divert":"90%","merges":true}"#,
+        r#"{"kind":"mixdyn","training":0,"busting":{"share":"100%","idle":"1ns"}}"#,
     ];
     plain.chain(eager.map(String::from)).map(|table| serde_json::from_str(&table).unwrap()).collect()
 }

@@ -1,6 +1,7 @@
 //! MixDyn: each write goes where it is expected to be answered first.
 
 mod adaptive_levelling;
+mod busting;
 mod predictors;
 #[cfg(test)]
 mod tests;
@@ -8,21 +9,22 @@ mod tests;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Lba, Nanos, Ratio, Request, RequestKind, Rng};
 use esker_tier::{
-    DeviceControl, DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, NewExtent, NewPolicy, Placement,
-    PlacementEntry, PlacementError, Rewrite, Wishes, check_device, schema_of,
+    DeviceControl, DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, LogicalExtent, NewExtent, NewPolicy,
+    Placement, PlacementEntry, PlacementError, Rewrite, Wishes, check_device, schema_of,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use adaptive_levelling::AdaptiveLevelling;
+use busting::{Busting, BustingSettings};
 use predictors::{DevicePredictor, PredictorKind, WINDOW_MAX};
 
 /// The entry of [`super::PUBLISHED_PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "mixdyn",
     summary: "Each write goes to the device that is expected to answer it first; reads go where the data are",
-    source: "Kim 2009, sections 5.3.1, 5.3.4 and 5.4.3: performance prediction, write regulation and adaptive \
-             wear-levelling of MixDyn",
+    source: "Kim 2009, sections 5.3.1, 5.3.4 and 5.4.3: performance prediction, write regulation, adaptive \
+             wear-levelling and fragmentation busting of MixDyn",
     parameters: ParameterSource::Schema(schema_of::<MixDynSettings>),
     capabilities: &[],
     build,
@@ -63,6 +65,10 @@ struct MixDynSettings {
     /// which is not to be a burst, and gives no time.
     #[schemars(extend("least" = "10s"))]
     prolonged: Nanos,
+    /// Whether what small random writes have left on the flash moves to a disk while the host is idle (fragmentation
+    /// busting; `{}`: as the defaults say). If left out, it stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    busting: Option<BustingSettings>,
 }
 
 /// What gives way to the life that the flash should have.
@@ -91,6 +97,7 @@ impl Default for MixDynSettings {
             life: None,
             regulate: Regulated::Writes,
             prolonged: Nanos::from_secs(300),
+            busting: None,
         }
     }
 }
@@ -121,6 +128,7 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
         let message = format!("`prolonged` is {}; wear is looked at every {LIFE_PERIOD}", settings.prolonged);
         return error("prolonged", message);
     }
+    settings.busting.as_ref().map_or(Ok(()), BustingSettings::check)?;
     Ok(Box::new(MixDyn::new(settings, policy.devices)))
 }
 
@@ -149,13 +157,15 @@ struct MixDyn {
     /// The device of the last write that was asked about, with its range. All extents that a write replaces as a whole
     /// go to one device, or it would become two requests.
     last: Option<(Lba, Bytes, usize)>,
+    busting: Option<Busting>,
     /// The time of the last event, which is the time of each decision.
     now: Nanos,
 }
 
 impl MixDyn {
     fn new(settings: MixDynSettings, devices: usize) -> Self {
-        let MixDynSettings { life, regulate, prolonged, .. } = settings;
+        let MixDynSettings { life, regulate, prolonged, flash, .. } = settings;
+        let busting = settings.busting.clone().map(|settings| Busting::new(settings, flash));
         let mut policy = Self {
             settings,
             predictors: Vec::new(),
@@ -166,6 +176,7 @@ impl MixDyn {
                 .filter(|_| regulate != Regulated::Writes)
                 .map(|life| AdaptiveLevelling::new(life, prolonged)),
             last: None,
+            busting,
             now: Nanos::ZERO,
         };
         policy.devices_joined(devices);
@@ -247,8 +258,13 @@ impl Placement for MixDyn {
         DeviceIndex(chosen.unwrap_or(0) as u16)
     }
 
-    fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
+    fn placed(&mut self, extent: LogicalExtent, _: Bytes, device: Option<DeviceIndex>) {
+        self.busting.iter_mut().for_each(|busting| busting.placed(extent, device));
+    }
+
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         self.now = now;
+        self.busting.iter_mut().for_each(|busting| busting.observe(now, event, devices, wishes));
         match *event {
             Event::Request { .. } => self.last = None,
             Event::Sent { device, request } if request.kind.has_data() => {
@@ -281,9 +297,9 @@ impl Placement for MixDyn {
         true
     }
 
-    /// Nothing moves but what the host writes.
+    /// Without fragmentation busting, nothing moves but what the host writes.
     fn needs_free_extents(&self) -> bool {
-        false
+        self.busting.is_some()
     }
 
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {

@@ -11,6 +11,7 @@ mod cluster;
 mod events;
 mod examples;
 mod flash_cache;
+mod fragmentation_busting;
 mod host_managed_cache;
 mod hybrid;
 mod messages;

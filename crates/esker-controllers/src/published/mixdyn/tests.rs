@@ -288,11 +288,38 @@ fn impossible_settings_are_refused() {
         (r#"{"kind": "mixdyn", "regulate": "levelling"}"#, 2, "a life that the flash should have: `life`"),
         (r#"{"kind": "mixdyn", "regulate": "both"}"#, 2, "a life that the flash should have: `life`"),
         (r#"{"kind": "mixdyn", "life": "5y", "prolonged": "9s"}"#, 2, "`prolonged` is 9s; wear is looked at every 10s"),
+        (r#"{"kind": "mixdyn", "busting": {"share": "0%"}}"#, 2, "busting.share: `share` is 0%; it has to be"),
+        (r#"{"kind": "mixdyn", "busting": {"share": "101%"}}"#, 2, "more than 0% and at most 100%"),
+        (r#"{"kind": "mixdyn", "busting": {"idle": "0s"}}"#, 2, "busting.idle: `idle` is 0"),
+        (r#"{"kind": "mixdyn", "busting": {"small": "0B"}}"#, 2, "busting.small: `small` is 0"),
     ] {
         let settings: PolicySettings = serde_json::from_str(table).unwrap();
         let error = settings.build(crate::PUBLISHED_PLACEMENTS, devices).unwrap_err().to_string();
         assert!(error.contains(key), "{table}: {error}");
     }
+}
+
+/// Two small random writes on the flash are due at 100 %, and what was used least recently goes first. Extents are kept
+/// free for moves only with busting.
+#[test]
+fn pieces_on_the_flash_move_in_an_idle_period() {
+    let mut policy = policy(r#"{"busting": {"share": "100%", "idle": "5ms"}}"#);
+    let mut wishes = Wishes::default();
+    for (extent, at) in [(1, 0), (0, 1_000)] {
+        let write = Request::write(Lba(512 * u64::from(extent)), PAGE);
+        let first = LogicalExtent(extent);
+        let event = Event::Request { request: &write, first, extents: 1 };
+        policy.observe(Nanos::from_micros(at), &event, &views([9, 9]), &mut wishes);
+        policy.placed(first, Bytes(0), Some(DeviceIndex(0)));
+        end(&mut policy, 0, at, at + 100, &write);
+    }
+    let mut wishes = Wishes::default();
+    policy.observe(Nanos::from_micros(5_100), &Event::Timer, &views([9, 9]), &mut wishes);
+    assert_eq!((wishes.moves.len(), wishes.wake_at), (0, Some(Nanos::from_micros(6_100))));
+    policy.observe(Nanos::from_micros(6_100), &Event::Timer, &views([9, 9]), &mut wishes);
+    assert_eq!(wishes.moves, [esker_tier::WishedMove::in_background(LogicalExtent(1), DeviceIndex(1))]);
+    assert!(policy.needs_free_extents());
+    assert!(!self::policy("{}").needs_free_extents());
 }
 
 /// The flash cleans for 5 ms before every fiftieth page, ten times as long as the disk takes for one. A policy that
