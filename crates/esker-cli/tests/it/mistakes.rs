@@ -46,6 +46,8 @@ fn one_place_for_two_results() {
     refused(&folder, "esker study small.csv -o - --json", "two results would go to standard output", "-o FILE");
     std::fs::write(folder.path().join("grid.toml"), format!("{STATION}\n[sweep]\n\"run.seed\" = [1, 2]\n")).unwrap();
     refused(&folder, "esker sweep grid.toml -o -", "several files", "name a folder");
+    refused(&folder, "esker sweep grid.toml -o grid.html", "grid.html sounds like a file", "name a folder");
+    assert!(!folder.path().join("grid.html").exists());
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Placement for SizeThreshold {
 
     fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
         let device = self.device_for(write.write.length);
-        (self.0.every_write && device != write.from).then_some(device)
+        (device != write.from).then_some(device)
     }
 
     fn redirects(&self) -> bool {
