@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicBool;
 use esker_core::{Hint, ReplayEnd, ReplayError, Unsupported, did_you_mean};
 use esker_flash::HostManagedCacheError;
 use esker_results::RunResults;
-use esker_sim::{AssemblyError, ConfigError, Experiment, RunError, RunOptions};
+use esker_sim::{AssemblyError, ConfigError, Experiment, RunError, RunOptions, Workload};
+use esker_trace::SyntheticError;
 use thiserror::Error;
 
 pub use esker_results::reproduction::{
@@ -82,13 +83,26 @@ impl Context<'_> {
         experiment: &Experiment,
         part: (usize, usize),
     ) -> Result<RunResults, ReproduceError> {
+        let opened = experiment.open_workload(self.cancel);
+        let workload = opened.map_err(|fault| ReproduceError::of(item, ItemFault::from(fault)))?;
+        self.run_workload(item, experiment, &workload, part)
+    }
+
+    /// Likewise, with the requests of `workload` instead of those that the experiment names.
+    pub(crate) fn run_workload(
+        &self,
+        item: &Item,
+        experiment: &Experiment,
+        workload: &Workload,
+        part: (usize, usize),
+    ) -> Result<RunResults, ReproduceError> {
         let error = |fault: ItemFault| ReproduceError::of(item, fault);
         let progress = |ended: u64, requests: u64| {
             let share = part.0 as f64 + ended as f64 / requests.max(1) as f64;
             (self.progress)((share / part.1 as f64).min(1.0));
         };
         let options = RunOptions { progress: Some(&progress), cancel: Some(self.cancel), ..RunOptions::default() };
-        let results = esker_sim::run(experiment, &options).map_err(|fault| error(fault.into()))?;
+        let results = esker_sim::run_workload(experiment, workload, &options).map_err(|fault| error(fault.into()))?;
         match results.requests.errors {
             0 => Ok(results),
             failed => Err(error(ItemFault::RequestsFailed(failed))),
@@ -149,6 +163,9 @@ pub enum ItemFault {
     /// The drive could not keep up with the trace.
     #[error("the drive saturated")]
     Saturated,
+    /// Its requests cannot be made up.
+    #[error(transparent)]
+    Synthetic(#[from] SyntheticError),
     /// A model of its runs cannot be trained.
     #[error(transparent)]
     Model(esker_model::ModelError),

@@ -1,14 +1,14 @@
 //! Runs of MixedSim (Kim 2009, chapter 5): flash and a disk as one store, by `examples/mixed-sim.toml`.
 
 use esker_results::RunResults;
-use esker_sim::Experiment;
+use esker_sim::{Experiment, Workload};
 
 use crate::{Context, Item, ItemFault, ReproduceError};
 
 const EXAMPLE: &str = include_str!("../../../../../examples/mixed-sim.toml");
 /// Blocks of 1 GiB of flash, and erase cycles of each in table 5.5.
 const BLOCKS: u64 = 8_192;
-const CYCLES: f64 = 1e4;
+pub(super) const CYCLES: f64 = 1e4;
 const SECONDS_OF_A_YEAR: f64 = 365.25 * 86_400.0;
 
 /// What claims about these runs were measured on.
@@ -95,50 +95,95 @@ impl<'a> MixedRuns<'a> {
         quarters: u64,
         seed: u64,
     ) -> Result<MixedRun, ReproduceError> {
-        let error = |fault: ItemFault| ReproduceError::of(self.item, fault);
         let blocks = BLOCKS * quarters / 4;
-        let text = text(load, policy, blocks, self.part);
-        let mut experiment = Experiment::from_str(&text, self.item.name).map_err(|fault| error(fault.into()))?;
+        let experiment = self.experiment(&StoreSetUp { blocks, ..StoreSetUp::new(load, policy.1) }, seed)?;
+        Ok(measured(&self.results(&experiment, None)?, blocks))
+    }
+
+    /// Makes an experiment of `set_up`; `seed` is added to that of the item.
+    pub(super) fn experiment(&self, set_up: &StoreSetUp<'_>, seed: u64) -> Result<Experiment, ReproduceError> {
+        let made = Experiment::from_str(&set_up.text(self.part), self.item.name);
+        let mut experiment = made.map_err(|fault| ReproduceError::of(self.item, ItemFault::from(fault)))?;
         experiment.run.seed = self.context.seed + seed;
-        let results = self.context.run(self.item, &experiment, (self.done, self.all))?;
+        Ok(experiment)
+    }
+
+    /// Runs `experiment`, with the requests of `workload` if there is one.
+    pub(super) fn results(
+        &mut self,
+        experiment: &Experiment,
+        workload: Option<&Workload>,
+    ) -> Result<RunResults, ReproduceError> {
+        let part = (self.done, self.all);
         self.done += 1;
-        Ok(measured(&results, blocks))
+        match workload {
+            Some(workload) => self.context.run_workload(self.item, experiment, workload, part),
+            None => self.context.run(self.item, experiment, part),
+        }
     }
 }
 
-/// The file of an experiment: the example, with another load, policy and number of blocks.
-fn text(load: MixedLoad, policy: StorePolicy, blocks: u64, part: f64) -> String {
-    let [small, large] = load.weights;
-    let warm_up = (150_000.0 * part) as u64;
-    let changes = [
-        ("requests = ", format!("requests = {}", 2 * warm_up)),
-        ("read_fraction = ", format!("read_fraction = \"{}\"", load.reads)),
-        (
-            "size = ",
-            format!("size = [{{ size = \"4KiB\", weight = {small} }}, {{ size = \"8KiB\", weight = {large} }}]"),
-        ),
-        ("sequential_fraction = ", format!("sequential_fraction = \"{}\"", load.sequential)),
-        ("arrivals = ", format!("arrivals = {{ kind = \"bursty\", {} }}", load.arrivals)),
-        ("footprint = ", format!("footprint = \"{}MiB\"", load.data_mib)),
-        ("capacity = ", format!("capacity = \"{}MiB\"", load.data_mib)),
-        ("utilisation = ", format!("utilisation = \"{}%\"", load.data_mib / 10)),
-        ("geometry = ", format!("geometry = {{ blocks_per_plane = {blocks} }}")),
-        ("policy = ", format!("policy = {}", policy.1)),
-        ("warm_up_requests = ", format!("warm_up_requests = {warm_up}")),
-    ];
-    let experiment = EXAMPLE.split("[sweep]").next().unwrap_or(EXAMPLE);
-    let changed = |line: &str| {
-        let change = changes.iter().find(|(key, _)| line.starts_with(key));
-        change.map_or(line.to_string(), |(_, changed)| changed.clone())
-    };
-    experiment.lines().map(changed).collect::<Vec<_>>().join("\n")
+/// What differs from the example.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoreSetUp<'a> {
+    pub(super) load: MixedLoad,
+    /// The policy's table.
+    pub(super) policy: &'a str,
+    pub(super) blocks: u64,
+    pub(super) data_kib: u64,
+    /// Half of them warm up.
+    pub(super) requests: u64,
+    /// More keys of the flash and of the run.
+    pub(super) flash: &'a str,
+    pub(super) run: &'a str,
+}
+
+impl<'a> StoreSetUp<'a> {
+    pub(super) fn new(load: MixedLoad, policy: &'a str) -> Self {
+        let data_kib = load.data_mib * 1024;
+        Self { load, policy, blocks: BLOCKS, data_kib, requests: 300_000, flash: "", run: "" }
+    }
+
+    /// The file of the experiment, with `part` of the requests.
+    fn text(&self, part: f64) -> String {
+        let Self { load, policy, blocks, data_kib, .. } = self;
+        let [small, large] = load.weights;
+        let warm_up = (self.requests as f64 * part / 2.0) as u64;
+        let changes = [
+            ("requests = ", format!("requests = {}", 2 * warm_up)),
+            ("read_fraction = ", format!("read_fraction = \"{}\"", load.reads)),
+            (
+                "size = ",
+                format!("size = [{{ size = \"4KiB\", weight = {small} }}, {{ size = \"8KiB\", weight = {large} }}]"),
+            ),
+            ("sequential_fraction = ", format!("sequential_fraction = \"{}\"", load.sequential)),
+            ("arrivals = ", format!("arrivals = {{ kind = \"bursty\", {} }}", load.arrivals)),
+            ("footprint = ", format!("footprint = \"{data_kib}KiB\"")),
+            ("capacity = ", format!("capacity = \"{data_kib}KiB\"")),
+            ("utilisation = ", format!("utilisation = \"{}%\"", load.data_mib / 10)),
+            ("geometry = ", format!("geometry = {{ blocks_per_plane = {blocks} }}\n{}", self.flash)),
+            ("policy = ", format!("policy = {policy}")),
+            ("warm_up_requests = ", format!("warm_up_requests = {warm_up}\n{}", self.run)),
+        ];
+        let experiment = EXAMPLE.split("[sweep]").next().unwrap_or(EXAMPLE);
+        let changed = |line: &str| {
+            let change = changes.iter().find(|(key, _)| line.starts_with(key));
+            change.map_or(line.to_string(), |(_, changed)| changed.clone())
+        };
+        experiment.lines().map(changed).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Returns erases of the flash per second.
+pub(super) fn erases_per_s(results: &RunResults) -> f64 {
+    let flash = results.devices.get("flash").and_then(|flash| flash.flash.as_ref());
+    let seconds = results.requests.all.count as f64 / results.throughput.requests_per_s;
+    flash.map_or(0, |of| of.erases) as f64 / seconds
 }
 
 fn measured(results: &RunResults, blocks: u64) -> MixedRun {
     let store = results.devices.get("store");
-    let erases = results.devices.get("flash").and_then(|flash| flash.flash.as_ref()).map_or(0, |of| of.erases);
-    let seconds = results.requests.all.count as f64 / results.throughput.requests_per_s;
-    let erases_per_s = erases as f64 / seconds;
+    let erases_per_s = erases_per_s(results);
     let redirected = store.and_then(|store| store.placement.as_ref()).map_or(0, |of| of.redirected_writes);
     MixedRun {
         response_ms: results.requests.all.response_time.mean_us / 1e3,

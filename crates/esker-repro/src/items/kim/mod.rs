@@ -21,6 +21,7 @@ pub(super) mod figure_4_6;
 pub(super) mod figure_4_7;
 pub(super) mod figure_4_8;
 pub(super) mod figure_4_9;
+pub(super) mod figure_5_10;
 pub(super) mod figure_5_2;
 pub(super) mod figure_5_8;
 mod made_up;
