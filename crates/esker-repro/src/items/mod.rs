@@ -65,6 +65,8 @@ pub static ITEMS: &[Item] = &[
     kim::table_5_6::ITEM,
     kim::figure_5_8::ITEM,
     kim::figure_5_2::ITEM,
+    kim::figure_5_4::ITEM,
+    kim::figure_5_9::ITEM,
     kim::figure_5_10::ITEM,
     salman::figure_2_3::ITEM,
     salman::figure_2_4::ITEM,
