@@ -1,5 +1,6 @@
 //! `esker sweep`: a grid of experiments.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use esker_sim::{Experiment, SweepError, SweepOptions, SweepTable};
@@ -14,6 +15,23 @@ use crate::{cancel, output};
 /// Endings of files that other commands write.
 const FILES: [&str; 4] = ["html", "json", "csv", "md"];
 
+/// Checks that `output` can be meant as a folder.
+fn check_folder(output: &Path) -> Result<(), Failure> {
+    if output.as_os_str() == "-" {
+        return Err(Failure::input("the results of a sweep are several files: they do not go to standard output")
+            .with_hint("name a folder for them (-o results), and have the table as JSON with --json"));
+    }
+    let sounds_like_file = output.extension().is_some_and(|ending| FILES.iter().any(|file| ending == *file));
+    if sounds_like_file && !output.is_dir() {
+        let name = output.display();
+        return Err(Failure::input(format!(
+            "-o names a folder for the results of all points; {name} sounds like a file"
+        ))
+        .with_hint("name a folder (-o results); it gets the table as sweep.csv, and --json writes it as JSON"));
+    }
+    Ok(())
+}
+
 /// Runs every point that has not been run yet.
 pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCode, Failure> {
     let mut experiment = Experiment::load(&arguments.file)?;
@@ -25,16 +43,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
                                                       [sweep]\n  \"workload.queue_depth\" = [1, 4, 16]",
         ));
     }
-    if arguments.output.as_os_str() == "-" {
-        return Err(Failure::input("the results of a sweep are several files: they do not go to standard output")
-            .with_hint("name a folder for them (-o results), and have the table as JSON with --json"));
-    }
-    let sounds_like_file = arguments.output.extension().is_some_and(|ending| FILES.iter().any(|file| ending == *file));
-    if sounds_like_file && !arguments.output.is_dir() {
-        let name = arguments.output.display();
-        return Err(Failure::input(format!("-o names a folder for the results of all points; {name} sounds like a file"))
-            .with_hint("name a folder (-o results); it gets the table as sweep.csv, and --json writes it as JSON"));
-    }
+    check_folder(&arguments.output)?;
     if let Some(seed) = common.seed {
         experiment.run.seed = seed;
     }

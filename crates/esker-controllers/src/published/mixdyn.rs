@@ -10,7 +10,7 @@ use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Lba, Nanos, Ratio, Request, RequestKind, Rng};
 use esker_tier::{
     DeviceControl, DeviceIndex, DeviceView, Event, LIFE_PERIOD, LifeBudget, LogicalExtent, NewExtent, NewPolicy,
-    Placement, PlacementEntry, PlacementError, Rewrite, Wishes, check_device, schema_of,
+    Placement, PlacementEntry, PlacementError, Rewrite, StaticSplit, Wishes, check_device, schema_of,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ struct MixDynSettings {
     /// Requests of the training phase on each device. Writes of new extents go to the devices in turns until each has
     /// had as many, which is not in the paper: it trains on half of the workload.
     training: u32,
+    /// Weights of the devices for data from before the first request, as of `static-split`. Then writes that replace
+    /// extents have their turns in the training phase, too. With an empty list, such data are placed in turns.
+    weights: Vec<u32>,
     /// Requests in the window of the linear models, which is not in the paper.
     #[schemars(range(min = 1, max = 100_000))]
     window: u32,
@@ -91,6 +94,7 @@ impl Default for MixDynSettings {
             flash_model: PredictorKind::Published,
             disk_model: PredictorKind::Mean,
             training: 10_000,
+            weights: Vec::new(),
             window: 100,
             merges: false,
             divert: Ratio::ZERO,
@@ -129,7 +133,9 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
         return error("prolonged", message);
     }
     settings.busting.as_ref().map_or(Ok(()), BustingSettings::check)?;
-    Ok(Box::new(MixDyn::new(settings, policy.devices)))
+    let weights = &settings.weights;
+    let first = (!weights.is_empty()).then(|| StaticSplit::of_weights(weights, policy.devices)).transpose()?;
+    Ok(Box::new(MixDyn { first, ..MixDyn::new(settings, policy.devices) }))
 }
 
 /// What a write leaves of the extent that it goes to.
@@ -148,6 +154,8 @@ struct Rest {
 struct MixDyn {
     settings: MixDynSettings,
     predictors: Vec<DevicePredictor>,
+    /// Where data from before the first request lie, if not in turns.
+    first: Option<StaticSplit>,
     /// The device of the last new extent of the training phase.
     turn: usize,
     /// Draws the writes that are diverted.
@@ -169,6 +177,7 @@ impl MixDyn {
         let mut policy = Self {
             settings,
             predictors: Vec::new(),
+            first: None,
             turn: devices - 1,
             rng: Rng::derive(0, "diverted writes"),
             life: life.filter(|_| regulate != Regulated::Levelling).and_then(LifeBudget::new),
@@ -253,7 +262,10 @@ impl Placement for MixDyn {
         let has_room = |device: usize| devices[device].has_room();
         let chosen = match new.write {
             Some(write) => self.choose_once(write, has_room),
-            None => self.next_in_turn(has_room),
+            None => {
+                let wanted = self.first.as_mut().map(|first| usize::from(first.place(new, devices).0));
+                wanted.filter(|&device| has_room(device)).or_else(|| self.next_in_turn(has_room))
+            }
         };
         DeviceIndex(chosen.unwrap_or(0) as u16)
     }
@@ -303,11 +315,13 @@ impl Placement for MixDyn {
     }
 
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
-        if self.is_training() {
+        let rest = self.rest(write);
+        // Where all data lie on one device, the others would never be known without such writes.
+        let takes_turns = self.first.is_some() && rest.is_none();
+        if self.is_training() && !takes_turns {
             return None;
         }
         let from = usize::from(write.from.0);
-        let rest = self.rest(write);
         let takes = |device: usize| device == from || devices[device].has_room();
         let chosen = match rest {
             None => self.choose_once(write.write, takes),

@@ -67,6 +67,7 @@ pub static ITEMS: &[Item] = &[
     kim::figure_5_2::ITEM,
     kim::figure_5_4::ITEM,
     kim::figure_5_9::ITEM,
+    kim::figure_5_5::ITEM,
     kim::figure_5_10::ITEM,
     salman::figure_2_3::ITEM,
     salman::figure_2_4::ITEM,

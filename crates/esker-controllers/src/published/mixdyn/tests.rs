@@ -71,6 +71,30 @@ fn redirect_with(policy: &mut MixDyn, from: u16, write: &Request, pages: u64, vi
     policy.redirect(&rewrite, views).map(|device| device.0)
 }
 
+/// Data from before the first request lie as `weights` say, as far as there is room. A write has its turn all the same.
+#[test]
+fn weights_say_where_data_lie_at_first() {
+    let built = |weights: &str| {
+        let table = format!(r#"{{"kind":"mixdyn","weights":{weights}}}"#);
+        serde_json::from_str::<PolicySettings>(&table).unwrap().build(super::super::PUBLISHED_PLACEMENTS, 2)
+    };
+    let mut policy = built("[0, 1]").unwrap();
+    let mut place = |write: Option<&Request>, free: [u32; 2]| {
+        policy.place(&NewExtent { extent: LogicalExtent(0), start: Bytes(0), write }, &views(free)).0
+    };
+    assert_eq!([0; 3].map(|_| place(None, [9, 9])), [1; 3]);
+    assert_eq!(place(None, [9, 0]), 0);
+    let write = Request::write(Lba(0), PAGE);
+    assert_eq!([place(Some(&write), [9, 9]), place(Some(&Request::write(Lba(8), PAGE)), [9, 9])], [1, 0]);
+    let mut redirect = |sector: u64| {
+        let write = Request::write(Lba(sector), PAGE);
+        let rewrite = Rewrite { extent: LogicalExtent(0), from: DeviceIndex(0), write: &write, rest: Bytes::ZERO };
+        policy.redirect(&rewrite, &views([9, 9])).map(|device| device.0)
+    };
+    assert_eq!([16, 24, 32].map(&mut redirect), [Some(1), None, Some(1)], "they take turns, too");
+    assert!(built("[1]").unwrap_err().to_string().starts_with("weights: "));
+}
+
 #[test]
 fn devices_take_turns_until_all_are_known() {
     let mut policy = policy(r#"{"training": 50}"#);

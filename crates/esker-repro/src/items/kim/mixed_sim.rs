@@ -20,8 +20,8 @@ pub(super) const STAND_IN: &str = "requests made up by table 5.3, in bursts, on 
 pub(super) struct MixedLoad {
     pub(super) name: &'static str,
     reads: &'static str,
-    /// Weights of 4 and 8 KiB that give the mean size.
-    weights: [u32; 2],
+    /// Two sizes in KiB, with weights that give the mean size.
+    sizes: [(u32, u32); 2],
     sequential: &'static str,
     arrivals: &'static str,
     /// Data: 1 to 1,000 MiB.
@@ -31,7 +31,7 @@ pub(super) struct MixedLoad {
 pub(super) const FINANCIAL: MixedLoad = MixedLoad {
     name: "Financial",
     reads: "9%",
-    weights: [905, 95],
+    sizes: [(4, 905), (8, 95)],
     sequential: "2%",
     arrivals: r#"rate = "7.49/s", on = "60ms", off = "1s""#,
     data_mib: 600,
@@ -41,9 +41,18 @@ pub(super) const HALF: MixedLoad = MixedLoad { name: "Financial, half the data",
 pub(super) const CELLO: MixedLoad = MixedLoad {
     name: "Cello99",
     reads: "35%",
-    weights: [772, 228],
+    sizes: [(4, 772), (8, 228)],
     sequential: "1%",
     arrivals: r#"rate = "24.38/s", on = "20ms", off = "300ms""#,
+    data_mib: 600,
+};
+
+pub(super) const TPC_H: MixedLoad = MixedLoad {
+    name: "TPC-H",
+    reads: "95%",
+    sizes: [(12, 795), (16, 205)],
+    sequential: "18%",
+    arrivals: r#"rate = "6.43/s", on = "50ms", off = "500ms""#,
     data_mib: 600,
 };
 
@@ -147,15 +156,12 @@ impl<'a> StoreSetUp<'a> {
     /// The file of the experiment, with `part` of the requests.
     fn text(&self, part: f64) -> String {
         let Self { load, policy, blocks, data_kib, .. } = self;
-        let [small, large] = load.weights;
+        let [small, large] = load.sizes.map(|(kib, weight)| format!("{{ size = \"{kib}KiB\", weight = {weight} }}"));
         let warm_up = (self.requests as f64 * part / 2.0) as u64;
         let changes = [
             ("requests = ", format!("requests = {}", 2 * warm_up)),
             ("read_fraction = ", format!("read_fraction = \"{}\"", load.reads)),
-            (
-                "size = ",
-                format!("size = [{{ size = \"4KiB\", weight = {small} }}, {{ size = \"8KiB\", weight = {large} }}]"),
-            ),
+            ("size = ", format!("size = [{small}, {large}]")),
             ("sequential_fraction = ", format!("sequential_fraction = \"{}\"", load.sequential)),
             ("arrivals = ", format!("arrivals = {{ kind = \"bursty\", {} }}", load.arrivals)),
             ("footprint = ", format!("footprint = \"{data_kib}KiB\"")),

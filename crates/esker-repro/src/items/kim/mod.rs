@@ -24,6 +24,7 @@ pub(super) mod figure_4_9;
 pub(super) mod figure_5_10;
 pub(super) mod figure_5_2;
 pub(super) mod figure_5_4;
+pub(super) mod figure_5_5;
 pub(super) mod figure_5_8;
 pub(super) mod figure_5_9;
 mod made_up;

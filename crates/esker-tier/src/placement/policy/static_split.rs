@@ -68,7 +68,10 @@ pub struct StaticSplit {
 
 impl StaticSplit {
     /// Creates a split over `devices` devices from the key `weights`; in turns if the key is empty.
-    pub(super) fn of_weights(weights: &[u32], devices: usize) -> Result<Self, PlacementError> {
+    ///
+    /// # Errors
+    /// As [`checked_weights`].
+    pub fn of_weights(weights: &[u32], devices: usize) -> Result<Self, PlacementError> {
         Ok(Self { asked: !weights.is_empty(), ..Self::new(&checked_weights(weights, devices)?) })
     }
 
