@@ -7,7 +7,7 @@ use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceErr
 pub(in crate::items) const ITEM: Item = Item {
     name: "kim/figure-5.5",
     title: "A static split at 4 KiB beside MixDyn, with 0.5, 1 and 2 GB of flash (with figures 5.6 and 5.7)",
-    source: "Kim, dissertation, Pennsylvania State University, 2009, section 5.4.2, figures 5.5 to 5.7",
+    source: "Kim, dissertation, Pennsylvania State University, 2009, section 5.4.2.2, figures 5.5 to 5.7",
     sections: &["5.4.2.2"],
     run,
 };
