@@ -142,6 +142,12 @@ fn the_tables_of_the_tournament_are_those_of_its_runs() {
 fn the_documented_tables_are_those_of_the_runs() {
     let path = repository().join("docs/reproduction.md");
     let text = std::fs::read_to_string(&path).unwrap();
+    for named in std::env::var("ESKER_ITEMS").iter().flat_map(|items| items.split(' ')) {
+        assert!(
+            text.contains(&format!("<!-- measured: {named} -->")),
+            "ESKER_ITEMS: the page has no table of `{named}`"
+        );
+    }
     let run = |item: &str, had: &str| {
         if is_run(item) { table(outcome(item, None).claims) } else { had.to_string() }
     };

@@ -30,6 +30,17 @@ struct RequestUnderWay {
     parts: Option<[f64; 4]>,
 }
 
+/// What a drive has to do before it begins a request.
+#[derive(Clone, Copy, Debug)]
+struct WaitAhead {
+    /// How long this takes, in ms.
+    ms: f64,
+    /// Sectors written since the last cleaning, without those below.
+    since: u64,
+    /// Sectors of the writes that it has to do.
+    sectors: u64,
+}
+
 /// Predicts the response times of one drive without knowing what is in it.
 ///
 /// Linear terms of the last requests (equation 5.3) cannot tell a drive that will clean at the next write from one that
@@ -95,7 +106,8 @@ impl CleaningClock {
     /// choose a drive by what the next write will meet would be a trap: once a cleaning is due, every write would go
     /// elsewhere, the cleaning would stay due, and the drive would stay unused.
     pub fn marginal(&self, now: Nanos, request: &Request) -> f64 {
-        let [_, wait, expected, _] = self.parts(now, request.kind, request.length);
+        let WaitAhead { ms: wait, .. } = self.wait(now);
+        let expected = self.expected_ms(request.kind, request.length);
         let sectors = written_sectors(request.kind, request.length) as f64;
         // Where no cleaning has come for longer than that, they have become rarer.
         let gap = self.mean_gap.max(self.since as f64);
@@ -148,23 +160,30 @@ impl CleaningClock {
     /// Returns what a prediction consists of: a constant, the wait for requests under way, the time for the request
     /// itself, and a cleaning.
     fn parts(&self, now: Nanos, kind: RequestKind, length: Bytes) -> [f64; 4] {
-        let ahead: f64 = self.under_way.iter().map(|of| of.expected_ms).sum();
-        let mut sectors: u64 = self.under_way.iter().map(|of| written_sectors(of.kind, of.length)).sum();
-        sectors += written_sectors(kind, length);
-        let (mut wait, mut since) = (ahead, self.since);
+        let WaitAhead { ms, since, sectors } = self.wait(now);
+        let cleaning = self.cost_ms * self.gaps.chance(since, sectors + written_sectors(kind, length));
+        [1.0, ms, self.expected_ms(kind, length), cleaning]
+    }
+
+    /// Returns what the drive has to do before the next request.
+    fn wait(&self, now: Nanos) -> WaitAhead {
+        let mut wait = WaitAhead { ms: 0.0, since: self.since, sectors: 0 };
+        for of in &self.under_way {
+            wait.ms += of.expected_ms;
+            wait.sectors += written_sectors(of.kind, of.length);
+        }
         if let Some(first) = self.under_way.front() {
             let elapsed = ms(now.saturating_sub(first.sent.max(self.last_end)));
             if elapsed > SLOW * first.expected_ms {
                 // The drive is cleaning.
-                wait += (self.cost_ms - elapsed).max(-first.expected_ms);
-                sectors -= written_sectors(first.kind, first.length);
-                since = 0;
+                wait.ms += (self.cost_ms - elapsed).max(-first.expected_ms);
+                wait.sectors -= written_sectors(first.kind, first.length);
+                wait.since = 0;
             } else {
-                wait -= elapsed.min(first.expected_ms);
+                wait.ms -= elapsed.min(first.expected_ms);
             }
         }
-        let cleaning = self.cost_ms * self.gaps.chance(since, sectors);
-        [1.0, wait, self.expected_ms(kind, length), cleaning]
+        wait
     }
 
     fn expected_ms(&self, kind: RequestKind, length: Bytes) -> f64 {

@@ -58,7 +58,7 @@ impl PlacementSettings {
 /// Why an engine cannot be built from its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// The extent is empty, or not a whole number of blocks.
+    /// The extent is empty, or neither a whole number of blocks of 4 KiB nor a smaller block itself.
     #[error("`extent` is {0}; it has to be a multiple of 4KiB, or 512B, 1KiB or 2KiB")]
     Extent(Bytes),
     /// The number of devices is zero or too large.
