@@ -121,11 +121,12 @@ impl PlacementEngine {
         run.into_iter().for_each(|run| self.trim(run, effects));
     }
 
-    /// Trims `count` places from `first` on.
+    /// Trims `count` places from `first` on. After a flush these come by the thousand, and nobody waits for them.
     fn trim(&mut self, (first, count): (ExtentPlace, u32), effects: &mut Vec<Effect>) {
         let io = IoId(self.ios.insert(Io::Trim { first, count }));
         let start = Lba::containing(u64::from(first.extent.0) * self.extent);
         let request = Request::new(RequestKind::Trim, start, Bytes(u64::from(count) * self.extent));
+        let request = request.in_background();
         effects.push(Effect::Io { io, host: None, device: first.device, request, data: None });
     }
 }

@@ -1,6 +1,6 @@
 //! Redirected writes, drains and growth, as single cases.
 
-use esker_core::Rng;
+use esker_core::{Priority, Rng};
 
 use super::*;
 use crate::extent::{BlockRange, PhysicalExtent};
@@ -132,6 +132,7 @@ fn extents_of_a_write_go_elsewhere_together() {
     }
     let effects = on(&mut engine, Input::Durable { through: RecordNumber(29) });
     assert_eq!(ios(&effects).iter().map(parts).collect::<Vec<_>>(), [(0, 3, 9)]);
+    assert!(ios(&effects).iter().all(|(_, _, request)| request.priority == Priority::BACKGROUND));
 }
 
 /// A drain copies one extent after the other until none is left. A device that is kept after all is used again.
