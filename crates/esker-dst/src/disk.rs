@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use esker_core::{Bytes, Nanos, Rng};
 use esker_volume::{Backend, BlockingBackend, Ended, OpenDevice, Operation};
 
-/// Bytes that a disk writes whole or not at all.
-pub(crate) const SECTOR: usize = 512;
+use crate::image::{Image, SECTOR};
 
 /// A disk in memory with a volatile cache. Its clones are the same disk. Operations are performed when
 /// [`Self::perform`] is called, in any order; what was not flushed may be lost with the power, each sector for itself.
@@ -49,9 +48,9 @@ pub struct DiskCounts {
 
 struct Disk {
     /// What a loss of power cannot change.
-    durable: Vec<u8>,
+    durable: Image,
     /// What reads return.
-    current: Vec<u8>,
+    current: Image,
     /// Sectors that were written since the last flush, with the content of each write, in their order.
     unflushed: Vec<(usize, Box<[u8]>)>,
     waiting: VecDeque<(u64, Operation)>,
@@ -67,7 +66,7 @@ struct Disk {
 impl VirtualDisk {
     /// A disk of zeroes.
     pub fn new(capacity: Bytes, seed: u64) -> Self {
-        let bytes = vec![0; capacity.0 as usize];
+        let bytes = Image::zeroes(capacity.0 as usize);
         Self(Arc::new(Mutex::new(Disk {
             durable: bytes.clone(),
             current: bytes,
@@ -89,8 +88,8 @@ impl VirtualDisk {
     pub fn enlarge(&self, more: Bytes) {
         let mut disk = self.disk();
         let size = disk.durable.len() + more.0 as usize;
-        disk.durable.resize(size, 0);
-        disk.current.resize(size, 0);
+        disk.durable.grow(size);
+        disk.current.grow(size);
     }
 
     /// Another disk in the same state, but for operations under way, which only this one has.
@@ -183,14 +182,15 @@ impl VirtualDisk {
 
     /// Returns the bytes that are durable.
     pub fn durable(&self) -> Vec<u8> {
-        self.disk().durable.clone()
+        self.disk().durable.to_vec()
     }
 
     /// Replaces all bytes, as if they had been flushed.
     pub fn set_bytes(&self, bytes: &[u8]) {
         let mut disk = self.disk();
-        disk.durable.copy_from_slice(bytes);
-        disk.current.copy_from_slice(bytes);
+        assert_eq!(bytes.len(), disk.durable.len(), "all bytes");
+        disk.durable.write(0, bytes);
+        disk.current = disk.durable.clone();
         disk.unflushed.clear();
     }
 }
@@ -202,10 +202,10 @@ impl Disk {
         let kept = [0, 1, 2, 2][rng.below(4) as usize];
         for (sector, bytes) in self.unflushed.drain(..) {
             if rng.chance(kept, 2) {
-                self.durable[sector * SECTOR..][..SECTOR].copy_from_slice(&bytes);
+                self.durable.write(sector * SECTOR, &bytes);
             }
         }
-        self.current.copy_from_slice(&self.durable);
+        self.current = self.durable.clone();
     }
 
     /// Notes a blocking call that changes something. Fails once the power has failed.
@@ -234,7 +234,7 @@ impl Disk {
             false => self.counts.data_writes += 1,
         }
         assert!(offset.is_multiple_of(SECTOR) && bytes.len().is_multiple_of(SECTOR), "whole sectors");
-        self.current[offset..offset + bytes.len()].copy_from_slice(bytes);
+        self.current.write(offset, bytes);
         let sectors = (offset / SECTOR..).zip(bytes.chunks(SECTOR));
         self.unflushed.extend(sectors.map(|(sector, bytes)| (sector, bytes.into())));
     }
@@ -250,11 +250,11 @@ impl Disk {
                 // The cache forgets what it could not write; reads may go on returning it.
                 for (sector, bytes) in std::mem::take(&mut self.unflushed) {
                     if self.rng.chance(1, 2) {
-                        self.durable[sector * SECTOR..][..SECTOR].copy_from_slice(&bytes);
+                        self.durable.write(sector * SECTOR, &bytes);
                     }
                 }
                 if self.rng.chance(1, 2) {
-                    self.current.copy_from_slice(&self.durable);
+                    self.current = self.durable.clone();
                 }
                 Err(io::Error::other("the flush failed"))
             }
@@ -262,8 +262,7 @@ impl Disk {
             _ => {
                 let Self { durable, current, unflushed, .. } = self;
                 for (sector, _) in unflushed.drain(..) {
-                    let at = sector * SECTOR..(sector + 1) * SECTOR;
-                    durable[at.clone()].copy_from_slice(&current[at]);
+                    durable.copy_sector(sector, current);
                 }
                 Ok(())
             }
@@ -279,7 +278,7 @@ impl BlockingBackend for Disk {
         if self.fault == DiskFault::Dead {
             return Err(io::Error::other("the disk is dead"));
         }
-        buffer.copy_from_slice(&self.current[offset as usize..][..buffer.len()]);
+        self.current.read(offset as usize, buffer);
         Ok(())
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
@@ -354,8 +353,7 @@ impl OpenDevice for VirtualDisk {
     fn forget_cached(&mut self) -> io::Result<()> {
         let mut disk = self.disk();
         if disk.unflushed.is_empty() {
-            let Disk { durable, current, .. } = &mut *disk;
-            current.copy_from_slice(durable);
+            disk.current = disk.durable.clone();
         }
         Ok(())
     }

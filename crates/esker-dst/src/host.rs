@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Rng, Tag, TagSlab};
 use esker_volume::{Buffer, Reply};
 
-use super::disk::SECTOR;
+use crate::image::SECTOR;
 
 /// The writes to a sector, oldest first, as far as it may still hold one of them. Zero is a sector that was never
 /// written, or holds zeroes.
@@ -233,7 +233,8 @@ fn content(start: u64, length: u64, version: u64) -> Vec<u8> {
 /// Returns the version of a sector; zero for zeroes.
 fn version_of(number: u64, bytes: &[u8]) -> Result<u64, String> {
     let version = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
-    let is_whole = bytes.chunks(16).all(|stamp| stamp == &bytes[..16]);
+    // One stamp of sixteen bytes after the other.
+    let is_whole = bytes[16..] == bytes[..bytes.len() - 16];
     let expected = if version == 0 { 0 } else { number };
     let found = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
     if is_whole && found == expected {

@@ -8,6 +8,7 @@ mod damage;
 mod disk;
 mod failures;
 mod host;
+mod image;
 mod members;
 mod plan;
 mod settings;

@@ -9,8 +9,9 @@ use esker_volume::{
     VolumeSettings, WhatIsThere, create,
 };
 
-use crate::disk::{DiskFault, SECTOR, VirtualDisk};
+use crate::disk::{DiskFault, VirtualDisk};
 use crate::host::Host;
+use crate::image::SECTOR;
 use crate::members::{Asked, Fate};
 use crate::plan::{Cuts, Outcome, Plan, Violation};
 use crate::settings::{cluster, map, settings};
