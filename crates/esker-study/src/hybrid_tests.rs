@@ -196,7 +196,10 @@ fn where_cold_data_go_back_as_fast_as_hot_data_come_a_hybrid_is_judged() {
     let promotions = best.endurance.as_ref().unwrap().promotions.unwrap();
     assert!((0.8..1.25).contains(&(promotions.bytes_per_day / moved)), "{promotions:?}, {moved} moved");
     assert!((promotions.share_of_writes - promotions.bytes_per_day / on_flash).abs() < 1e-9, "{promotions:?}");
-    // In twice the time it is as fast, within 15 %.
+    if esker_testkit::soak() == 1 {
+        return;
+    }
+    // In twice the time it is as fast, within 15 %. This takes twice as long as all of the above.
     let longer = SyntheticWorkload { seconds: 1_200, ..SHIFTING };
     let p99_us = late_p99_us(&asked_in_50_ms(&longer.write(folder.path())));
     assert!((p99_us / late - 1.0).abs() < 0.15, "{p99_us} {late}");
@@ -230,15 +233,17 @@ fn the_policy_of_hybrids_depends_on_the_trace_and_not_on_threads() {
     };
     let long = SyntheticWorkload { per_s: 900, seconds: 300, ..HOT };
     let settings = asked(&long.write(folder.path()), small());
-    let found = compositions(&settings);
-    assert_eq!(found, compositions(&StudySettings { threads: 1, ..settings }));
-    for composition in found {
+    for composition in compositions(&settings) {
         let Composition::Hybrid(hybrid) = composition else { panic!("{composition:?}") };
         let compared = hybrid.compared.unwrap();
         assert_eq!((hybrid.policy.as_str(), compared.policies.len()), ("migration", 4), "{}", hybrid.because);
         // A request of 4 KiB counts as one and a quarter, and 200,000 are replayed.
         assert_eq!(compared.requests, 160_000);
     }
+    let brief = asked(&SyntheticWorkload { seconds: 62, ..HOT }.write(folder.path()), small());
+    let found = compositions(&brief);
+    assert!(!found.is_empty());
+    assert_eq!(found, compositions(&StudySettings { threads: 1, ..brief }));
 }
 
 /// What placement policies do on reference traces and on the made-up one, for docs/studies.md: for `ESKER_SOAK=2`.

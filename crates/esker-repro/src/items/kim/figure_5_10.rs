@@ -30,7 +30,6 @@ const REQUESTS: u64 = 400_000;
 const MODELS: &str = "flash_model = \"marginal\", disk_model = \"marginal\"";
 /// Requests of a region.
 const REGION: u64 = 20_000;
-const SEEDS: u64 = 5;
 /// The paper does not say how far erase counts may differ: our default, a fifth of it, and the least.
 const SPREADS: [u32; 3] = [20, 4, 1];
 /// The life that is projected, as a part of what levelling that never pauses leaves at 1x. With all of it, half of the
@@ -93,16 +92,17 @@ fn wear(
     load: Intensity,
 ) -> Result<Wear, ReproduceError> {
     let mut mean = Wear { erases_of_block: f64::MAX, ..Wear::default() };
-    for seed in 0..SEEDS {
+    let seeds = runs.seeds();
+    for seed in 0..seeds {
         let experiment = runs.experiment(set_up, seed)?;
         let workload = load.workload(&experiment).map_err(|fault| ReproduceError::of(item, fault))?;
         let results = runs.results(&experiment, Some(&workload))?;
-        mean.erases_per_s += erases_per_s(&results) / SEEDS as f64;
+        mean.erases_per_s += erases_per_s(&results) / seeds as f64;
         let (levelling, erases) = levelled(&results);
         if erases == 0.0 {
             return Err(ReproduceError::of(item, ItemFault::NotReported("erases")));
         }
-        mean.levelling += levelling / SEEDS as f64;
+        mean.levelling += levelling / seeds as f64;
         mean.erases_of_block = mean.erases_of_block.min(erases / BLOCKS as f64);
     }
     Ok(mean)
@@ -117,7 +117,7 @@ fn levelled(results: &RunResults) -> (f64, f64) {
 }
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
-    let mut runs = MixedRuns::new(item, context, part, SPREADS.len() * 2 * LOADS.len() * SEEDS as usize);
+    let mut runs = MixedRuns::of_seeds(item, context, part, SPREADS.len() * 2 * LOADS.len());
     let (mut claims, mut curves) = (Vec::new(), Vec::new());
     for spread in SPREADS {
         let flash = format!("wear = {{ levelling = \"static\", spread = {spread} }}");

@@ -21,7 +21,6 @@ fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError
 /// Moves are charged: they are requests to both devices.
 const BUSTING: StorePolicy = ("busting", r#"{ kind = "mixdyn", busting = {} }"#);
 const STORES: [StorePolicy; 2] = [MIXDYN, BUSTING];
-const SEEDS: u64 = 5;
 
 /// The mean of the runs of all seeds; times in ms.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +52,8 @@ impl Spread {
         }
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds `share` of `other`.
+    fn add(&mut self, other: &Self, share: f64) {
         let sums = [
             (&mut self.mean, other.mean),
             (&mut self.p99, other.p99),
@@ -63,7 +63,7 @@ impl Spread {
             (&mut self.moved, other.moved),
             (&mut self.flash_share, other.flash_share),
         ];
-        sums.into_iter().for_each(|(sum, value)| *sum += value / SEEDS as f64);
+        sums.into_iter().for_each(|(sum, value)| *sum += value * share);
     }
 }
 
@@ -75,15 +75,15 @@ pub(super) fn deviation(values: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
-    let mut runs = MixedRuns::new(item, context, part, STORES.len() * SEEDS as usize);
+    let mut runs = MixedRuns::of_seeds(item, context, part, STORES.len());
     let (mut means, mut curves) = (Vec::new(), Vec::new());
     for (store, policy) in STORES {
         let set_up = StoreSetUp { run: "series = \"100s\"", ..StoreSetUp::new(FINANCIAL, policy) };
         let mut mean = Spread::default();
-        for seed in 0..SEEDS {
+        for seed in 0..runs.seeds() {
             let experiment = runs.experiment(&set_up, seed)?;
             let results = runs.results(&experiment, None)?;
-            mean.add(&Spread::of(&results));
+            mean.add(&Spread::of(&results), 1.0 / runs.seeds() as f64);
             if seed == 0 {
                 let points = results.series.iter().map(|point| (point.start_s, point.mean_us / 1e3));
                 curves.push(Curve::measured(store, points.collect::<Vec<_>>()));

@@ -96,6 +96,17 @@ impl<'a> MixedRuns<'a> {
         Self { item, context, part, all, done: 0 }
     }
 
+    /// As many runs for each seed.
+    pub(super) fn of_seeds(item: &'a Item, context: &'a Context<'a>, part: f64, for_each: usize) -> Self {
+        let runs = Self::new(item, context, part, for_each);
+        Self { all: for_each * runs.seeds() as usize, ..runs }
+    }
+
+    /// Number of seeds: one is enough to see that there are all claims.
+    pub(super) fn seeds(&self) -> u64 {
+        if self.part < 1.0 { 1 } else { 5 }
+    }
+
     /// Runs `load` on the store with this many quarters of a GiB of flash; `seed` is added to that of the item.
     pub(super) fn run(
         &mut self,

@@ -27,12 +27,9 @@ const UNITS: [&str; 3] = ["", ", share", ", ms"];
 /// The row of Financial in table 5.5: GB of flash, in quarters, and years.
 const LIVES: [(u64, f64); 3] = [(2, 2.67), (4, 7.29), (8, 52.69)];
 const HELD: &str = "a regulator that holds a budget, which is left to future work in section 5.3.4.1; 5 % is ours";
-/// Runs with different seeds.
-const SEEDS: u64 = 5;
 
 fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome, ReproduceError> {
-    let all = SEEDS as usize * (REGULATED.len() + LIVES.len() + 1);
-    let mut runs = MixedRuns::new(item, context, part, all);
+    let mut runs = MixedRuns::of_seeds(item, context, part, REGULATED.len() + LIVES.len() + 1);
     let mut claims = Vec::new();
     let rows: Vec<[f64; 3]> = REGULATED
         .iter()
@@ -59,13 +56,14 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
 /// The mean of runs with different seeds.
 fn mean(runs: &mut MixedRuns<'_>, policy: StorePolicy, quarters: u64) -> Result<MixedRun, ReproduceError> {
     let mut sum = MixedRun::default();
-    for seed in 0..SEEDS {
+    let seeds = runs.seeds();
+    for seed in 0..seeds {
         let run = runs.run(FINANCIAL, policy, quarters, seed)?;
-        sum.erases_per_s += run.erases_per_s / SEEDS as f64;
-        sum.flash_share += run.flash_share / SEEDS as f64;
-        sum.response_ms += run.response_ms / SEEDS as f64;
+        sum.erases_per_s += run.erases_per_s / seeds as f64;
+        sum.flash_share += run.flash_share / seeds as f64;
+        sum.response_ms += run.response_ms / seeds as f64;
         // Of the mean rate: a run with hardly an erase would outweigh all others.
-        sum.life_years += 1.0 / run.life_years / SEEDS as f64;
+        sum.life_years += 1.0 / run.life_years / seeds as f64;
     }
     sum.life_years = 1.0 / sum.life_years;
     Ok(sum)
