@@ -32,10 +32,10 @@ pub use flash_cache::{
     OwnedFlash, ROUTINGS, RoutingEntry, SlotOrder, WriteHandling, no_routing, routes_nothing,
 };
 pub use placement::{
-    BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MemoryCache, MoveOutcome, NewExtent,
-    NewPolicy, PLACEMENTS, Placement, PlacementEngine, PlacementEntry, PlacementError, PlacementRecord,
-    PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError, StaticSplit, StaticSplitSettings,
-    TwoCopies, UnmetShare, WishedMove, Wishes, check_device, checked_weights, schema_of,
+    BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, LimitsError, MemoryCache, MoveLimits,
+    MoveOutcome, NewExtent, NewPolicy, PLACEMENTS, Placement, PlacementEngine, PlacementEntry, PlacementError,
+    PlacementRecord, PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError, StaticSplit,
+    StaticSplitSettings, TwoCopies, UnmetShare, WishedMove, Wishes, check_device, checked_weights, schema_of,
 };
 pub use range_map::{PinnedRange, RangeMap, RangeMapError};
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -58,6 +58,8 @@ fn no_example_is_forgotten() {
             "owned-flash.toml",
             "raid-0.toml",
             "shingled-disk.toml",
+            // See `move_limits.rs`.
+            "sleeping-disk.toml",
             "slow-disk.toml",
             "ssd-model.toml",
             "sweep.toml",
@@ -245,7 +247,6 @@ fn hybrid_map() {
     assert!(on_flash(119) + 200 < on_flash(59), "{} and {} extents on flash", on_flash(119), on_flash(59));
 }
 
-/// Flash is faster at this depth even with all of the load: policies that measure find that out.
 /// Flash answers faster than the disk, and MixDyn faster than flash: writes that would wait for a cleaning go to the
 /// disk. Diverted writes spare the flash: a quarter of them, or as many as make it last 15 years.
 #[test]
@@ -264,6 +265,7 @@ fn mixed_sim() {
     assert!(lives[2] < 10.0 && (lives[4] / 15.0 - 1.0).abs() < 0.05, "{lives:?}");
 }
 
+/// Flash is faster at this depth even with all of the load: policies that measure find that out.
 #[test]
 fn policies_that_measure_find_the_better_device() {
     let folder = tempfile::tempdir().unwrap();

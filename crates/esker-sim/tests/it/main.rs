@@ -16,6 +16,7 @@ mod host_managed_cache;
 mod hybrid;
 mod messages;
 mod migration;
+mod move_limits;
 mod owned_flash;
 mod placement_map;
 mod presets;

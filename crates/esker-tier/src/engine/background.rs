@@ -58,6 +58,10 @@ pub enum HeldReason {
     NoRoom(Vec<DeviceIndex>),
     /// An extent should leave this device, and cannot be read: the device has failed.
     Failed(DeviceIndex),
+    /// The host has wanted nothing of this device for so long that it is left asleep.
+    Asleep(DeviceIndex),
+    /// Extents should leave this device, which has to be fuller before they may.
+    FillsFirst(DeviceIndex),
     /// Too few devices are left for all copies: each of them has one already.
     TooFewDevices,
 }

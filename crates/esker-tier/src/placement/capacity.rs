@@ -113,18 +113,34 @@ impl PlacementEngine {
     }
 
     /// Updates the views for placing a new extent: extents that are kept free count as taken, if any device has room
-    /// without them.
+    /// without them, and those of devices that are left asleep, if any other one has room.
     pub(super) fn update_views_for_new(&mut self) {
         self.update_views();
-        if self.kept_free == Ratio::ZERO {
-            return;
-        }
-        for index in 0..self.views.len() {
-            let kept = self.kept_of(self.views[index].extents);
-            self.views[index].free_extents = self.views[index].free_extents.saturating_sub(kept);
-        }
-        if !self.views.iter().any(super::DeviceView::has_room) {
+        if self.leaves_any_asleep() {
+            self.hide_free_extents(true);
+            if self.any_has_room() {
+                return;
+            }
             self.update_views();
+        }
+        if self.kept_free > Ratio::ZERO {
+            self.hide_free_extents(false);
+            if !self.any_has_room() {
+                self.update_views();
+            }
+        }
+    }
+
+    fn any_has_room(&self) -> bool {
+        self.views.iter().any(super::DeviceView::has_room)
+    }
+
+    /// Hides in the views the extents that are kept free; `of_asleep` if also all of devices that are left asleep.
+    fn hide_free_extents(&mut self, of_asleep: bool) {
+        for index in 0..self.views.len() {
+            let hides_all = of_asleep && self.is_left_asleep(DeviceIndex(index as u16));
+            let hidden = if hides_all { u32::MAX } else { self.kept_of(self.views[index].extents) };
+            self.views[index].free_extents = self.views[index].free_extents.saturating_sub(hidden);
         }
     }
 

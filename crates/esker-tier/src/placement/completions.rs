@@ -42,6 +42,7 @@ impl PlacementEngine {
                 let result = self.health.judge(device, kind, result);
                 let ok = result.is_ok();
                 let done = Completed { device, first, extents: 1, kind, length, sent, at, for_host: false, ok };
+                self.limits.used(device);
                 self.notify_policy(now, Event::Completed(done));
                 self.merge_read(now, merge, result, effects);
             }
@@ -77,6 +78,7 @@ impl PlacementEngine {
         };
         self.notify_policy(now, Event::Completed(done));
         self.under_way[usize::from(device.0)] -= 1;
+        self.limits.used(device);
         self.first_writes -= u32::from(part.first_write);
         if part.redirect {
             self.redirect_ended(part, result, effects);

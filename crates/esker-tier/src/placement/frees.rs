@@ -106,7 +106,10 @@ impl PlacementEngine {
         while let Some(ready) = self.leaving.next_ready() {
             match ready {
                 ReadyPlace::Free(place) => self.map.release(place),
-                ReadyPlace::Trim(place) if !self.takes_writes(place) => self.leaving.trimmed(place),
+                // No trim wakes a device.
+                ReadyPlace::Trim(place) if !self.takes_writes(place) || self.is_left_asleep(place.device) => {
+                    self.leaving.trimmed(place);
+                }
                 ReadyPlace::Trim(place) => {
                     run = match run {
                         Some((first, count)) if first.after(count) == place => Some((first, count + 1)),

@@ -13,6 +13,7 @@ mod free_space;
 mod frees;
 mod io;
 mod leaving_places;
+mod limits;
 mod lost_data;
 mod map;
 mod merges;
@@ -48,6 +49,7 @@ use copies::Copies;
 use drains::Drains;
 use io::{HostPart, Io};
 use leaving_places::LeavingPlaces;
+use limits::Limits;
 use map::ExtentMap;
 use merges::Merge;
 use mirrors::Mirrors;
@@ -56,6 +58,7 @@ use refused_writes::RefusedPart;
 pub use background::WrittenInDay;
 pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
+pub use limits::{LimitsError, MoveLimits};
 pub use map::PlacementRecord;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MoveOutcome, NewExtent, NewPolicy,
@@ -103,6 +106,7 @@ pub struct PlacementEngine {
     promised: Option<(LogicalExtent, DeviceIndex)>,
     drains: Drains,
     background: Background,
+    limits: Limits,
     /// Share of each device's extents that new extents leave free, so that extents can move there.
     kept_free: Ratio,
     /// The share that the settings name; `None` for the default of the policy.
@@ -175,6 +179,7 @@ impl PlacementEngine {
             promised: None,
             drains: Drains::default(),
             background: Background::new(),
+            limits: Limits::default(),
             kept_free: Ratio::ZERO,
             reserve: None,
             under_way: vec![0; count],
@@ -275,6 +280,7 @@ impl Machine for PlacementEngine {
     type Effect = Effect;
 
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        self.limits.pass_time(now, self.under_way.len());
         match input {
             Input::Host { tag, request } => self.host(now, tag, request, effects),
             Input::Done { io, at, result } => self.io_done(now, io, at, result, effects),

@@ -97,7 +97,7 @@ impl PlacementEngine {
             self.background.is_kept(Obstacle::Failed(from.device));
             return Err(MoveOutcome::Failed);
         }
-        if let Some(held) = self.held_move(now, to, drains) {
+        if let Some(held) = self.held_move(now, from.device, to, purpose) {
             return Err(held);
         }
         if self.copies.is_full() || self.health.device(to) != DeviceState::Online || self.is_drained(to) {

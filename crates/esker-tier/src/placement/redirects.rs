@@ -57,7 +57,7 @@ impl PlacementEngine {
 
     /// Returns the device to which that part is redirected, if any, and the blocks that have to be read and go with it:
     /// none if it replaces all data of the extent. Unless `merges`, only such parts are redirected. Extents leave
-    /// devices that fail, take no writes, or are being drained; otherwise the policy decides.
+    /// devices that fail, take no writes, are being drained, or are left asleep; otherwise the policy decides.
     pub(super) fn redirects_to(
         &mut self,
         extent: LogicalExtent,
@@ -65,7 +65,8 @@ impl PlacementEngine {
         request: &Request,
         merges: bool,
     ) -> Option<(DeviceIndex, Range<usize>)> {
-        let leaves = !self.takes_writes(from) || self.is_drained(from.device);
+        let must_leave = !self.takes_writes(from) || self.is_drained(from.device);
+        let leaves = must_leave || self.is_left_asleep(from.device);
         if !leaves && !self.policy.redirects() {
             return None;
         }
@@ -90,8 +91,9 @@ impl PlacementEngine {
             self.policy.redirect(&rewrite, &self.views).map(|device| device.0 as usize)
         }?;
         assert!(to < self.views.len(), "the policy named a device that is not there");
-        let goes = to != from.device.0 as usize && self.views[to].has_room();
-        goes.then_some((DeviceIndex(to as u16), rest))
+        let device = DeviceIndex(to as u16);
+        let goes = device != from.device && self.views[to].has_room() && (must_leave || !self.is_left_asleep(device));
+        goes.then_some((device, rest))
     }
 
     /// Returns the blocks of `extent` from the first that has data which `request`, a write, does not replace, to the

@@ -8,8 +8,8 @@ use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Hint, Problem, Ratio, ReadError};
 use esker_results::Reporting;
 use esker_tier::{
-    BackgroundSettings, Engine, MemoryCache, PlacementEngine, PlacementSettings, PolicySettings, SettingsError,
-    UnmetShare,
+    BackgroundSettings, Engine, MemoryCache, MoveLimits, PlacementEngine, PlacementSettings, PolicySettings,
+    SettingsError, UnmetShare,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,9 @@ pub struct HybridSettings {
     /// What is allowed of moves in the background (default: everything).
     #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
     pub background: BackgroundSettings,
+    /// Limits of what moves to and from each child, in their order (default: none).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<MoveLimits>,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -164,8 +167,10 @@ impl DeviceSettings for HybridSettings {
             let message = format!("`cached_extents` is {}; a cache takes up to {CACHED_MAX}", self.cached_extents);
             return Err(DeviceFault::new(message).at(["cached_extents"]));
         }
+        MoveLimits::check(&self.limits, self.children.len())
+            .map_err(|error| DeviceFault::new(error.to_string()).at(["limits"]))?;
         let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
-        let engine = self.engine(present)?.with_background(self.background);
+        let engine = self.engine(present)?.with_limits(self.limits.clone()).with_background(self.background);
         let key = ["background.moved_bytes_per_day"];
         let mut engine = engine.map_err(|error| DeviceFault::new(error.to_string()).at(key).with_hint(error.hint()))?;
         if self.allocate == Allocate::AtStart {
@@ -235,6 +240,7 @@ impl HybridSettings {
             cached_extents: 0,
             journal: false,
             background: BackgroundSettings::default(),
+            limits: Vec::new(),
             queue_depth: None,
         }
     }

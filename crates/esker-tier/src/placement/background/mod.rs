@@ -4,6 +4,7 @@ mod budget;
 
 use esker_core::{Bytes, Nanos};
 
+use super::copies::CopyPurpose;
 use super::{Event, MoveOutcome, PlacementEngine};
 use crate::engine::{BackgroundReport, BackgroundSettings, Effect, HeldReason, LiveSettings, LiveSettingsError};
 use crate::extent::DeviceIndex;
@@ -31,6 +32,10 @@ pub(super) enum Obstacle {
     NoRoom,
     /// The extent cannot be read from this device.
     Failed(DeviceIndex),
+    /// The device is left asleep.
+    Asleep(DeviceIndex),
+    /// The device is not so full yet that extents leave it.
+    FillsFirst(DeviceIndex),
 }
 
 impl Background {
@@ -124,13 +129,15 @@ impl PlacementEngine {
     /// Marks in the views of a policy the devices to which nothing may move now.
     pub(super) fn hold_views(&mut self, now: Nanos) {
         let Background { settings, refusing, .. } = &self.background;
-        if settings.is_unlimited() && refusing.is_empty() {
+        if settings.is_unlimited() && refusing.is_empty() && !self.leaves_any_asleep() {
             return;
         }
         self.background.written.pass_time(now);
         let all = self.background.is_paused() || !self.may_spend(now, Bytes(self.extent));
-        for (device, view) in (0..).map(DeviceIndex).zip(&mut self.views) {
-            view.is_held = all || self.background.is_refusing(device, now);
+        for index in 0..self.views.len() {
+            let device = DeviceIndex(index as u16);
+            let held = all || self.background.is_refusing(device, now) || self.is_left_asleep(device);
+            self.views[index].is_held = held;
         }
     }
 
@@ -149,12 +156,24 @@ impl PlacementEngine {
         under_way + bytes <= self.background.written.left_of(budget, now)
     }
 
-    /// Returns why a move may not begin now, or `None`. `drains` if it empties a device that is being drained: the
-    /// operator wants that, so no budget holds it up.
-    pub(super) fn held_move(&mut self, now: Nanos, to: DeviceIndex, drains: bool) -> Option<MoveOutcome> {
+    /// Returns why a copy between these devices may not begin now, or `None`. Of what may hold it up, only a pause
+    /// concerns those that empty a device which is being drained: the operator wants that.
+    pub(super) fn held_move(
+        &mut self,
+        now: Nanos,
+        from: DeviceIndex,
+        to: DeviceIndex,
+        purpose: CopyPurpose,
+    ) -> Option<MoveOutcome> {
+        let drains = purpose == CopyPurpose::Drain;
         self.background.written.pass_time(now);
         let is_held = self.background.is_paused() || (!drains && !self.may_spend(now, Bytes(self.extent)));
         if is_held {
+            return Some(MoveOutcome::Held);
+        }
+        let leaves = purpose == CopyPurpose::Move;
+        if let Some(obstacle) = self.limited_move(from, to, leaves).filter(|_| !drains) {
+            self.background.is_kept(obstacle);
             return Some(MoveOutcome::Held);
         }
         self.background.is_refusing(to, now).then_some(MoveOutcome::NoRoom)
@@ -239,6 +258,8 @@ impl PlacementEngine {
         }
         match obstacle {
             Some(Obstacle::Failed(device)) => Some(HeldReason::Failed(*device)),
+            Some(Obstacle::Asleep(device)) => Some(HeldReason::Asleep(*device)),
+            Some(Obstacle::FillsFirst(device)) => Some(HeldReason::FillsFirst(*device)),
             Some(Obstacle::NoRoom) => {
                 let full = |device: &DeviceIndex| {
                     let is_used = !self.is_drained(*device) && !self.health.is_removed(*device);

@@ -348,7 +348,8 @@ pub enum MoveOutcome {
     NothingToDo,
     /// Not begun, or given up: the device has no free extent or takes no writes, or too many copies are under way.
     NoRoom,
-    /// Not begun, or given up: background work is paused, or its budget is spent.
+    /// Not begun, or given up: background work is paused, its budget is spent, or a limit of one of the devices
+    /// ([`MoveLimits`](super::MoveLimits)) holds it up.
     Held,
     /// Failed: a device failed during the copy.
     Failed,
@@ -366,8 +367,8 @@ pub struct DeviceView {
     pub state: DeviceState,
     /// Whether the device is being drained.
     pub drained: bool,
-    /// Whether nothing may move there now: background work is paused, its budget is spent, or the device has refused a
-    /// copy. New extents and writes that replace one may go there.
+    /// Whether nothing may move there now: background work is paused, its budget is spent, the device has refused a
+    /// copy, or it is left asleep. New extents and writes that replace one may go there.
     pub is_held: bool,
     /// Number of parts of host requests under way on the device. When a policy hears of the end of a part, that part is
     /// still counted.

@@ -6,6 +6,7 @@ mod cached;
 mod cases;
 mod controls;
 mod errors;
+mod limits;
 mod merges;
 mod mirrors;
 mod moves;

@@ -40,6 +40,13 @@ fn restless(seed: u64) -> World {
     PlacementRules::new(settings(&[64, 96], "[1, 1]")).restless(seed).world(seed)
 }
 
+/// The same with devices that are left asleep after a few steps, and one that has to fill first.
+fn sleepy(seed: u64) -> World {
+    let limits = [(0, 6), (30, 3)]
+        .map(|(percent, steps)| MoveLimits { leave_above: Ratio::percent(percent), asleep_after: Some(Nanos(steps)) });
+    PlacementRules::new(settings(&[64, 96], "[1, 1]")).restless(seed).limited(limits.to_vec()).world(seed)
+}
+
 /// A world on two devices, whose policy redirects writes, with a cache of `extents` extents.
 fn cached(extents: u32, seed: u64) -> World {
     PlacementRules::new(settings(&[64, 96], "[1, 1]")).redirecting(seed).cached(extents).world(seed)
@@ -100,7 +107,7 @@ fn plans() -> impl Strategy<Value = FaultPlan> {
 
 /// One of the worlds on two devices.
 fn worlds() -> impl Strategy<Value = World> {
-    let cases: [fn(u64) -> World; 9] = [
+    let cases: [fn(u64) -> World; 10] = [
         |seed| World::new(settings(&[64, 64], "[1, 1]"), seed),
         redirecting,
         redirecting_long,
@@ -109,6 +116,7 @@ fn worlds() -> impl Strategy<Value = World> {
         merging,
         merging_cached,
         restless,
+        sleepy,
         |seed| cached(3, seed),
     ];
     (0..cases.len(), any::<u64>()).prop_map(move |(case, seed)| cases[case](seed))

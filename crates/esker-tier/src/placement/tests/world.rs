@@ -23,6 +23,8 @@ pub(super) struct PlacementRules {
     merges: bool,
     /// The seed of a [`RestlessPolicy`], which replaces the policy of the settings.
     restless: Option<u64>,
+    /// Limits of the devices.
+    limits: Vec<MoveLimits>,
     /// Extents of a cache in front of the engine.
     cache: Option<u32>,
     /// Devices that were reported to be drained.
@@ -43,6 +45,7 @@ impl PlacementRules {
             redirects: None,
             merges: false,
             restless: None,
+            limits: Vec::new(),
             cache: None,
             drained: BTreeSet::new(),
             removed: BTreeSet::new(),
@@ -64,6 +67,11 @@ impl PlacementRules {
     /// A policy asks for anything.
     pub(super) fn restless(self, seed: u64) -> Self {
         Self { restless: Some(seed), ..self }
+    }
+
+    /// Devices have these limits.
+    pub(super) fn limited(self, limits: Vec<MoveLimits>) -> Self {
+        Self { limits, ..self }
     }
 
     /// A cache of `extents` extents lies in front of the engine.
@@ -106,6 +114,7 @@ impl Rules for PlacementRules {
         if let Some(seed) = self.restless {
             engine = Box::new(engine.with_policy(Box::new(RestlessPolicy::new(seed))));
         }
+        engine = Box::new(engine.with_limits(self.limits.clone()));
         match self.cache {
             Some(extents) => UnderTest::Cached(Box::new(MemoryCache::new(*engine, extents))),
             None => UnderTest::Plain(engine),

@@ -5,8 +5,8 @@ use std::fmt;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Ratio};
 use esker_tier::{
-    BackgroundSettings, Engine, LiveSettings, MemoryCache, PLACEMENTS, PlacementEngine, PlacementSettings,
-    PolicySettings, RestoreError, schema_of,
+    BackgroundSettings, Engine, LimitsError, LiveSettings, MemoryCache, MoveLimits, PLACEMENTS, PlacementEngine,
+    PlacementSettings, PolicySettings, RestoreError, schema_of,
 };
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -45,6 +45,9 @@ struct Hybrid {
     /// What is allowed of moves in the background (default: everything).
     #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
     background: BackgroundSettings,
+    /// Limits of what moves to and from each device, in the order in which they were named (default: none).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<MoveLimits>,
     /// Extents that are kept in memory as a whole, those read last (default: none). Wu 2011 has 100.
     #[serde(default)]
     #[schemars(range(max = 1_000_000))]
@@ -93,6 +96,11 @@ impl Hybrid {
         let policy = self.policy.clone();
         PlacementSettings { extent: self.extent, devices, policy, policies: PLACEMENTS, free_on_trim: true }
     }
+
+    fn check_limits(&self, devices: usize) -> Result<(), EngineError> {
+        let error = |error: LimitsError| EngineError::Settings { message: error.to_string(), hint: None };
+        MoveLimits::check(&self.limits, devices).map_err(error)
+    }
 }
 
 impl EngineSettings for Hybrid {
@@ -122,6 +130,7 @@ impl EngineSettings for Hybrid {
             let message = format!("`extent` is {}; it has to be a multiple of 4KiB", self.extent);
             return Err(EngineError::Settings { message, hint: None });
         }
+        self.check_limits(devices.len())?;
         let sizes = devices.iter().map(|device| device.data).collect();
         self.placement(sizes).check().map_err(|error| EngineError::settings(&error))
     }
@@ -131,7 +140,9 @@ impl EngineSettings for Hybrid {
             let message = format!("`cached_extents` is {}; a cache takes up to {CACHED_MAX}", self.cached_extents);
             return Err(EngineError::Settings { message, hint: None });
         }
-        let settings = self.placement(from.sizes());
+        let sizes = from.sizes();
+        self.check_limits(sizes.len())?;
+        let settings = self.placement(sizes);
         let (missing, removed) = (from.with_presence(Presence::Missing), from.with_presence(Presence::Removed));
         let (missing, removed): (Vec<_>, Vec<_>) = (missing.collect(), removed.collect());
         let engine = PlacementEngine::restore(&settings, from.through, from.checkpoint, from.journal);
@@ -142,6 +153,7 @@ impl EngineSettings for Hybrid {
         for device in missing {
             engine = engine.without(device);
         }
+        engine = engine.with_limits(self.limits.clone());
         engine = engine.with_background(self.background).map_err(|error| EngineError::settings(&error))?;
         engine.offer_beside(self.capacity, self.reserve).map_err(|error| EngineError::settings(&error))?;
         Ok(match self.cached_extents {
