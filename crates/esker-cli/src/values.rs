@@ -2,6 +2,7 @@
 
 pub(crate) mod drive_model;
 mod export;
+mod move_limits;
 #[cfg(test)]
 mod tests;
 mod volume_device;
@@ -12,10 +13,11 @@ use std::num::NonZeroUsize;
 
 use esker_catalogue::{CurrencyChange, Market, PriceChange};
 use esker_core::{Bytes, Hint, Nanos, Power, Ratio, did_you_mean, words};
-use esker_serve::{Address, AddressError, MoveBudget};
+use esker_serve::{Address, AddressError};
 use esker_study::InUse;
 
 pub(crate) use export::{Export, device_export, volume_export};
+pub(crate) use move_limits::{asleep_after, leave_above, move_budget};
 pub(crate) use volume_device::{DevicePlace, VolumeDevice, device_place, volume_device};
 
 /// A value that an option does not accept.
@@ -281,14 +283,6 @@ pub(crate) fn size(text: &str) -> Result<Bytes, BadValue> {
         Some(_) => BadValue::new("a size is zero or more"),
         None => BadValue::new(error.to_string()),
     })
-}
-
-/// A number of bytes that may move in a day: a size, or `none`.
-pub(crate) fn move_budget(text: &str) -> Result<MoveBudget, BadValue> {
-    match text.trim() {
-        "none" => Ok(MoveBudget::Unlimited),
-        text => size(text).map(|size| MoveBudget::Bytes(size.0)),
-    }
 }
 
 /// The least and the most data that designs are made for. Less is a unit that was left out or mistaken; more needs more

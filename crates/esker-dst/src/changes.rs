@@ -1,9 +1,11 @@
 //! Disks that join, grow and leave while a volume serves.
 
-use esker_core::Bytes;
+use std::collections::BTreeMap;
+
+use esker_core::{Bytes, Nanos, Ratio, Rng};
 use esker_volume::{
-    ChangeError, ChangedSettings, DrainProgress, Identity, JoiningDevice, MoveBudget, Presence, Volume, VolumeChange,
-    WhatIsThere,
+    AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DrainProgress, Identity, JoiningDevice, MoveBudget,
+    Presence, Volume, VolumeChange, WhatIsThere,
 };
 
 use crate::disk::VirtualDisk;
@@ -66,7 +68,23 @@ impl World {
         let paused = self.rng.chance(1, 2).then(|| self.rng.chance(1, 4));
         let budget = [MoveBudget::Unlimited, MoveBudget::Bytes((1 << 20) + self.rng.below(1 << 30))];
         let moved_bytes_per_day = self.rng.chance(1, 2).then(|| budget[self.rng.below(2) as usize]);
-        ChangedSettings { policy: policy.filter(|_| is_hybrid), paused, moved_bytes_per_day }
+        let limits = if is_hybrid { self.new_limits(volume) } else { BTreeMap::new() };
+        ChangedSettings { policy: policy.filter(|_| is_hybrid), paused, moved_bytes_per_day, limits }
+    }
+
+    /// New limits of some devices.
+    fn new_limits(&self, volume: &Volume<SetClock>) -> BTreeMap<String, ChangedLimits> {
+        let mut rng = Rng::derive(self.outcome.set + self.outcome.answered, "limits");
+        let mut limits = BTreeMap::new();
+        for device in volume.state().devices.iter().filter(|device| device.presence == Presence::Present) {
+            let sleeps = [AsleepAfter::Never, AsleepAfter::Time(Nanos(1 + rng.below(20_000_000)))];
+            let changed = ChangedLimits {
+                leave_above: rng.chance(1, 3).then(|| Ratio::percent(rng.below(50))),
+                asleep_after: rng.chance(1, 3).then(|| sleeps[rng.below(2) as usize]),
+            };
+            limits.insert(device.name.clone(), changed);
+        }
+        limits
     }
 
     /// A new disk, which is to join.

@@ -1,6 +1,8 @@
 //! What a volume moves in the background, and what keeps it from that.
 
-use esker_volume::{BackgroundReport, BackgroundSettings, HeldReason, SystemClock, Volume, VolumeState};
+use std::collections::BTreeMap;
+
+use esker_volume::{BackgroundReport, BackgroundSettings, HeldReason, MoveLimits, SystemClock, Volume, VolumeState};
 use serde::{Deserialize, Serialize};
 
 /// What a volume moves in the background.
@@ -12,6 +14,9 @@ pub struct BackgroundStatus {
     pub paused: bool,
     /// Bytes that moves of the policy may write in any 24 hours; `None` for any number.
     pub moved_bytes_per_day: Option<u64>,
+    /// Limits of devices, by their names.
+    #[serde(default)]
+    pub limits: BTreeMap<String, MoveLimits>,
     /// Number of extents that are being copied.
     pub copies: u32,
     /// Bytes that copies have written since the volume was opened.
@@ -35,12 +40,21 @@ impl BackgroundStatus {
             policy: policy.unwrap_or_default().to_string(),
             paused,
             moved_bytes_per_day: moved_bytes_per_day.map(|bytes| bytes.0),
+            limits: limits_of(volume.state()),
             copies,
             moved_bytes: moved.0,
             moved_bytes_in_day: moved_in_day.0,
             held: held.map(|reason| in_words(&reason, volume.state())),
         })
     }
+}
+
+/// The limits of the devices that have any.
+fn limits_of(state: &VolumeState) -> BTreeMap<String, MoveLimits> {
+    let limits = state.settings.options.get("limits").cloned().unwrap_or_default();
+    let limits: Vec<MoveLimits> = serde_json::from_value(limits).unwrap_or_default();
+    let named = state.devices.iter().map(|device| device.name.clone()).zip(limits);
+    named.filter(|(_, limits)| *limits != MoveLimits::default()).collect()
 }
 
 fn in_words(reason: &HeldReason, state: &VolumeState) -> String {

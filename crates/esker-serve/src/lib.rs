@@ -46,7 +46,7 @@ pub use background::BackgroundStatus;
 pub use changes::{Opening, VolumeFile};
 pub use control::{ControlError, VolumeOperation, call};
 pub use esker_nbd::Command;
-pub use esker_volume::{ChangedSettings, MoveBudget};
+pub use esker_volume::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, MoveLimits};
 pub use held::Handover;
 pub use listener::{ListenError, Listener};
 pub use log::{Log, LogEvent, LogLevel};

@@ -22,8 +22,8 @@ pub mod parts {
 
 pub use engine::{
     BackgroundReport, BackgroundSettings, BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, DeviceControl,
-    Effect, Engine, HeldReason, Input, IoId, LiveSettings, LiveSettingsError, OneSync, Record, RecordError,
-    RecordNumber, Reshape, ReshapeError, Segment, Spread, SyncStep,
+    Effect, Engine, HeldReason, Input, IoId, LimitsError, LiveSettings, LiveSettingsError, MoveLimits, OneSync, Record,
+    RecordError, RecordNumber, Reshape, ReshapeError, Segment, Spread, SyncStep,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
@@ -32,10 +32,10 @@ pub use flash_cache::{
     OwnedFlash, ROUTINGS, RoutingEntry, SlotOrder, WriteHandling, no_routing, routes_nothing,
 };
 pub use placement::{
-    BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, LimitsError, MemoryCache, MoveLimits,
-    MoveOutcome, NewExtent, NewPolicy, PLACEMENTS, Placement, PlacementEngine, PlacementEntry, PlacementError,
-    PlacementRecord, PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError, StaticSplit,
-    StaticSplitSettings, TwoCopies, UnmetShare, WishedMove, Wishes, check_device, checked_weights, schema_of,
+    BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MemoryCache, MoveOutcome, NewExtent,
+    NewPolicy, PLACEMENTS, Placement, PlacementEngine, PlacementEntry, PlacementError, PlacementRecord,
+    PlacementSettings, PolicySettings, RestoreError, Rewrite, SettingsError, StaticSplit, StaticSplitSettings,
+    TwoCopies, UnmetShare, WishedMove, Wishes, check_device, checked_weights, schema_of,
 };
 pub use range_map::{PinnedRange, RangeMap, RangeMapError};
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

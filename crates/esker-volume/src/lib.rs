@@ -19,7 +19,7 @@ pub use backend::{
     IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch, WholeBlocks,
 };
 pub use clock::{Clock, SystemClock};
-pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason, PinnedRange};
+pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason, MoveLimits, PinnedRange};
 
 pub use driver::{RealDriver, Reply, StuckDrain};
 pub use format::{Damage, Identity, LayoutError, SuperblockError};
@@ -32,7 +32,8 @@ pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::{Store, device_error};
 pub use volume::{
-    ChangeError, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError, EngineSettings, JoinPlan,
-    JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume, VolumeChange, VolumeError,
-    VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check, create, dump, remove_lost,
+    AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError,
+    EngineSettings, JoinPlan, JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume,
+    VolumeChange, VolumeError, VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check,
+    create, dump, remove_lost,
 };

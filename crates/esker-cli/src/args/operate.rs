@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use esker_core::Bytes;
-use esker_serve::{Address, MoveBudget};
+use esker_core::{Bytes, Ratio};
+use esker_serve::{Address, AsleepAfter, MoveBudget};
 
 use super::serving::{ServingArguments, TlsArguments};
 use super::volume_io::VolumeIo;
@@ -160,10 +160,11 @@ pub(crate) struct VolumeGrowArguments {
         esker volume set home.volume --pause\n  \
         esker volume set home.volume --resume --moved-bytes-per-day 100GiB\n  \
         esker volume set home.volume --policy fast-first\n\
-        esker volume set home.volume --map ranges.map\n\
+        esker volume set home.volume --map ranges.map\n  \
+        esker volume set home.volume --leave-above flash=80% --asleep-after disk=9min\n\
         \n\
         It works while the volume is served, and else by itself; the volume keeps it. A pause holds drains, too,\n\
-        a budget does not. `esker volume status` says what is in effect, and why nothing moves.")]
+        a budget and limits of devices do not. `esker volume status` says what is in effect, and why nothing moves.")]
 #[command(group = ArgGroup::new("settings").required(true).multiple(true))]
 pub(crate) struct VolumeSetArguments {
     /// The volume's file
@@ -185,4 +186,10 @@ pub(crate) struct VolumeSetArguments {
     /// Bytes that moves of the policy may write in any 24 hours, or `none` for any number
     #[arg(long, value_name = "SIZE", group = "settings", value_parser = values::move_budget)]
     pub(crate) moved_bytes_per_day: Option<MoveBudget>,
+    /// Have data leave this device only while more than this share of it is taken (0%: at any time)
+    #[arg(long, value_name = "NAME=SHARE", group = "settings", value_parser = values::leave_above)]
+    pub(crate) leave_above: Vec<(String, Ratio)>,
+    /// Leave this device asleep once clients have wanted nothing of it for this time, or `never`
+    #[arg(long, value_name = "NAME=TIME", group = "settings", value_parser = values::asleep_after)]
+    pub(crate) asleep_after: Vec<(String, AsleepAfter)>,
 }

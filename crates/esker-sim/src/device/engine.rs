@@ -143,7 +143,7 @@ impl<E: Engine> EngineDevice<E> {
             Change::MoveBudget { moved_bytes_per_day } => background.moved_bytes_per_day = Some(moved_bytes_per_day),
             _ => return Ok(false),
         }
-        let settings = LiveSettings { policy: None, background: Some(background) };
+        let settings = LiveSettings { background: Some(background), ..LiveSettings::default() };
         let act = |engine: &mut E, effects: &mut Vec<Effect>| engine.set(now, &settings, effects);
         let made = self.engine.act(now, &mut self.world, act);
         made.map_err(|error| ChangeError::new(error.to_string()).with_hint(error.hint()))?;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::background::BackgroundSettings;
+use super::move_limits::{LimitsError, MoveLimits};
 use crate::range_map::PinnedRange;
 
 /// The table of a policy: its name, and the keys of that policy.
@@ -61,6 +62,8 @@ pub struct LiveSettings {
     pub policy: Option<PolicySettings>,
     /// All limits of background work.
     pub background: Option<BackgroundSettings>,
+    /// The limits of all devices, in their order. Those without an entry have none.
+    pub limits: Option<Vec<MoveLimits>>,
 }
 
 /// Why an engine does not take new settings.
@@ -72,6 +75,12 @@ pub enum LiveSettingsError {
     /// There is no such policy, or its own settings are wrong.
     #[error(transparent)]
     Policy(ReadError),
+    /// The limits of devices do not fit them.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
+    /// The engine knows no limits of its devices.
+    #[error("this kind of volume has no limits of its devices")]
+    NoLimits,
     /// The budget does not allow a single move.
     #[error("{budget} a day are less than one extent of {extent}, so nothing could move")]
     Budget {
@@ -90,6 +99,8 @@ impl Hint for LiveSettingsError {
                     .to_string(),
             ),
             Self::Policy(error) => error.hint(),
+            Self::Limits(_) => None,
+            Self::NoLimits => Some("hybrids have".to_string()),
             Self::Budget { .. } => Some("allow more, or pause background work".to_string()),
         }
     }

@@ -58,7 +58,6 @@ use refused_writes::RefusedPart;
 pub use background::WrittenInDay;
 pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
-pub use limits::{LimitsError, MoveLimits};
 pub use map::PlacementRecord;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, LIFE_PERIOD, LifeBudget, MoveOutcome, NewExtent, NewPolicy,

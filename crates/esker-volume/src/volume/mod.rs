@@ -43,7 +43,7 @@ pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, V
 pub use lost::remove_lost;
 use map::{JournalFound, Repair};
 use recover::{Recovered, recover};
-pub use settings::{ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
+pub use settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
 pub use state::{VolumeMember, VolumeState};
 use superblocks::{Found, Keeper};
 

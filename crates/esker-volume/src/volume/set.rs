@@ -1,16 +1,17 @@
 //! Changes of the engine's settings while a volume serves: its policy, and the limits of its background work.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use esker_core::{Bytes, Ratio};
-use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError, PinnedRange, PolicySettings};
+use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError, MoveLimits, PinnedRange, PolicySettings};
 use serde_json::Value;
 
 use super::Volume;
 use super::change::{ChangeError, ChangeUnderWay, EngineChange};
 use super::error::VolumeError;
 use super::kinds::EngineError;
-use super::settings::{ChangedSettings, MoveBudget, VolumeMap};
+use super::settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap};
 use crate::clock::Clock;
 use crate::journal::disk::MemberEdit;
 
@@ -37,8 +38,37 @@ impl<C: Clock> Volume<C> {
         }
         let policy = self.state.settings.engine()?.live().and_then(|live| live.policy);
         let policy = policy.map(|policy| PolicySettings { mapped: Some(ranges), ..policy });
-        let live = LiveSettings { policy, background: None };
+        let live = LiveSettings { policy, ..LiveSettings::default() };
         self.driver.set(&live).map_err(|error| VolumeError::Engine(EngineError::settings(&error)))
+    }
+
+    /// Returns the limits of all devices as `changed` has them, by the names of those that it changes; `None` if it
+    /// changes none.
+    fn changed_limits(
+        &self,
+        changed: &BTreeMap<String, ChangedLimits>,
+    ) -> Result<Option<Vec<MoveLimits>>, ChangeError> {
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let mut limits = self.state.settings.engine()?.live().and_then(|live| live.limits);
+        let limits = limits.as_mut().ok_or(LiveSettingsError::NoLimits)?;
+        for (name, changed) in changed {
+            let device = self.state.devices.iter().position(|device| device.name == *name);
+            let device = device.ok_or_else(|| VolumeError::NoDevice(name.clone()))?;
+            if limits.len() <= device {
+                limits.resize(device + 1, MoveLimits::default());
+            }
+            let limits = &mut limits[device];
+            limits.leave_above = changed.leave_above.unwrap_or(limits.leave_above);
+            limits.asleep_after = match changed.asleep_after {
+                Some(AsleepAfter::Never) => None,
+                Some(AsleepAfter::Time(after)) => Some(after),
+                None => limits.asleep_after,
+            };
+        }
+        while limits.pop_if(|last| *last == MoveLimits::default()).is_some() {}
+        Ok(Some(std::mem::take(limits)))
     }
 
     /// Checks new settings of the engine.
@@ -56,6 +86,7 @@ impl<C: Clock> Volume<C> {
             Some(MoveBudget::Bytes(bytes)) => background.moved_bytes_per_day = Some(Bytes(bytes)),
             None => {}
         }
+        let limits = self.changed_limits(&changed.limits)?;
         let other_policy = changed.policy.is_some() || map.is_some();
         match (&map, changed.policy) {
             (Some(map), rest) => settings.pin(&map.name, rest),
@@ -64,6 +95,9 @@ impl<C: Clock> Volume<C> {
         }
         let mut option = |key: &str, value: Value| settings.options.insert(key.to_string(), value);
         option("background", serde_json::to_value(background).expect("settings are plain data"));
+        if let Some(limits) = limits {
+            option("limits", serde_json::to_value(limits).expect("settings are plain data"));
+        }
         if other_policy {
             // Another policy may keep another part of the devices free. What the host is offered stays.
             option("capacity", serde_json::to_value(self.capacity()).expect("a size is plain data"));

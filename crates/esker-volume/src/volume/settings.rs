@@ -1,8 +1,9 @@
 //! The settings of a volume's engine, as its superblocks keep them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use esker_core::registry;
+use esker_core::{Nanos, Ratio, registry};
 use esker_tier::PinnedRange;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -110,6 +111,29 @@ pub struct ChangedSettings {
     pub paused: Option<bool>,
     /// How many bytes moves of the policy may write in any 24 hours.
     pub moved_bytes_per_day: Option<MoveBudget>,
+    /// Limits of devices, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, ChangedLimits>,
+}
+
+/// Limits of a device to change ([`MoveLimits`](esker_tier::MoveLimits)). Those that are `None` stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangedLimits {
+    /// Extents leave it only while more than this share of its extents is taken.
+    pub leave_above: Option<Ratio>,
+    /// After which time without requests of the host it is left asleep.
+    pub asleep_after: Option<AsleepAfter>,
+}
+
+/// After which time without requests of the host a device is left asleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AsleepAfter {
+    /// It is always in use.
+    Never,
+    /// After this time.
+    Time(Nanos),
 }
 
 /// How many bytes moves may write in any 24 hours.

@@ -1,13 +1,15 @@
 //! Devices that join, grow and leave while a volume on files serves.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use esker_core::{Bytes, Hint, Lba, Request};
+use esker_core::{Bytes, Hint, Lba, Nanos, Ratio, Request};
 use esker_volume::{
-    ChangeError, ChangedSettings, DeviceIo, DrainProgress, FileBackend, HeldReason, Identity, IoChoice, MoveBudget,
-    Presence, SystemClock, Volume, VolumeChange, VolumeError, VolumeSettings, WhatIsThere, check, create,
+    AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DeviceIo, DrainProgress, FileBackend, HeldReason,
+    Identity, IoChoice, MoveBudget, Presence, SystemClock, Volume, VolumeChange, VolumeError, VolumeSettings,
+    WhatIsThere, check, create,
 };
 use serde_json::json;
 
@@ -240,7 +242,11 @@ fn a_policy_and_a_budget_are_kept_and_the_capacity_stays() {
     write_extent(&mut volume, last);
     let policy = Some("wardrop".into());
     let moved_bytes_per_day = Some(MoveBudget::Bytes(10 << 20));
-    change(&mut volume, VolumeChange::Set(ChangedSettings { policy, paused: None, moved_bytes_per_day })).unwrap();
+    change(
+        &mut volume,
+        VolumeChange::Set(ChangedSettings { policy, moved_bytes_per_day, ..ChangedSettings::default() }),
+    )
+    .unwrap();
     for _ in 0..2 {
         let state = volume.0.state();
         assert_eq!(state.settings.options["policy"]["kind"], "wardrop");
@@ -264,6 +270,35 @@ fn a_policy_and_a_budget_are_kept_and_the_capacity_stays() {
     let error = volume.0.change(unknown).unwrap_err();
     let said = format!("{error} {}", error.hint().unwrap_or_default());
     assert!(said.contains("wardrob") && said.contains("wardrop"), "{said}");
+}
+
+#[test]
+fn limits_of_devices_are_kept_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    let set = |name: &str, changed| {
+        let limits = BTreeMap::from([(name.to_string(), changed)]);
+        VolumeChange::Set(ChangedSettings { limits, ..ChangedSettings::default() })
+    };
+    let names: Vec<String> = volume.0.state().devices.iter().map(|device| device.name.clone()).collect();
+    let asleep_after = Some(AsleepAfter::Time(Nanos::from_secs(60)));
+    change(&mut volume, set(&names[1], ChangedLimits { asleep_after, ..ChangedLimits::default() })).unwrap();
+    let leave_above = Some(Ratio::percent(50));
+    change(&mut volume, set(&names[1], ChangedLimits { leave_above, ..ChangedLimits::default() })).unwrap();
+    drop(volume);
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    let both = json!([{}, {"leave_above": "50%", "asleep_after": "1min"}]);
+    assert_eq!(volume.0.state().settings.options["limits"], both);
+    let whole = ChangedLimits { leave_above: Some(Ratio::ONE), ..ChangedLimits::default() };
+    let error = volume.0.change(set(&names[0], whole)).unwrap_err();
+    assert!(error.to_string().contains("nothing could leave the device"), "{error}");
+    let error = volume.0.change(set("third", ChangedLimits::default())).unwrap_err();
+    assert!(error.to_string().contains("third"), "{error}");
+    let none = ChangedLimits { leave_above: Some(Ratio::ZERO), asleep_after: Some(AsleepAfter::Never) };
+    change(&mut volume, set(&names[1], none)).unwrap();
+    assert!(volume.0.state().settings.options.get("limits").is_none(), "nothing is limited");
 }
 
 #[test]

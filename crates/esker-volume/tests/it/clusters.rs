@@ -1,5 +1,6 @@
 //! Clusters of files: drives in one host that balance their wear.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use esker_core::{Bytes, DeviceError, Hint, Lba, Nanos, Ratio, Request, Rng, Tag};
 use esker_volume::{
-    ChangedSettings, Clock, DeviceIo, DrainProgress, FileBackend, HeldReason, IoChoice, MoveBudget, Presence, Volume,
-    VolumeChange, VolumeSettings, WhatIsThere, check, create, remove_lost,
+    ChangedLimits, ChangedSettings, Clock, DeviceIo, DrainProgress, FileBackend, HeldReason, IoChoice, MoveBudget,
+    Presence, Volume, VolumeChange, VolumeSettings, WhatIsThere, check, create, remove_lost,
 };
 use serde_json::{Value, json};
 
@@ -211,6 +212,9 @@ fn what_a_cluster_cannot_do_is_refused_with_what_to_do_instead() {
     assert!(text.contains("have a larger device join, and drain this one"), "{text}");
     let text = error(VolumeChange::Offer { capacity: Bytes::mib(64) });
     assert!(text.contains("make a larger volume, and copy this one"), "{text}");
+    let limits = BTreeMap::from([("first".to_string(), ChangedLimits::default())]);
+    let text = error(VolumeChange::Set(ChangedSettings { limits, ..ChangedSettings::default() }));
+    assert_eq!(text, "this kind of volume has no limits of its devices");
     let policy = ChangedSettings { policy: Some("ewo".into()), ..ChangedSettings::default() };
     let text = error(VolumeChange::Set(policy));
     assert!(text.contains("policy"), "{text}");

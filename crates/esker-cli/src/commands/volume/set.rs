@@ -1,10 +1,11 @@
 //! `esker volume set`: the policy of a volume, and the limits of what moves in the background.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use esker_core::words;
-use esker_serve::{BackgroundStatus, ChangedSettings, VolumeOperation};
+use esker_core::{Ratio, words};
+use esker_serve::{BackgroundStatus, ChangedLimits, ChangedSettings, MoveLimits, VolumeOperation};
 use esker_sim::read_range_map;
 
 use super::doer::Doer;
@@ -26,6 +27,7 @@ pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<Exi
         policy: arguments.policy.clone().map(Into::into),
         paused: (arguments.pause || arguments.resume).then_some(arguments.pause),
         moved_bytes_per_day: arguments.moved_bytes_per_day,
+        limits: changed_limits(arguments),
     };
     doer.perform(&match &arguments.map {
         None => VolumeOperation::Set { settings },
@@ -37,6 +39,18 @@ pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+/// The limits of devices that the arguments change. Of several for one device, the last one counts.
+fn changed_limits(arguments: &VolumeSetArguments) -> BTreeMap<String, ChangedLimits> {
+    let mut limits: BTreeMap<String, ChangedLimits> = BTreeMap::new();
+    for (name, share) in &arguments.leave_above {
+        limits.entry(name.clone()).or_default().leave_above = Some(*share);
+    }
+    for (name, after) in &arguments.asleep_after {
+        limits.entry(name.clone()).or_default().asleep_after = Some(*after);
+    }
+    limits
+}
+
 /// The path of a map from the root on, as text.
 fn absolute(map: &Path) -> Result<String, Failure> {
     let path = std::path::absolute(map).map_err(Failure::input)?;
@@ -46,13 +60,25 @@ fn absolute(map: &Path) -> Result<String, Failure> {
 
 /// The policy, and what it may move.
 pub(super) fn limits(background: &BackgroundStatus) -> String {
-    let BackgroundStatus { policy, paused, moved_bytes_per_day, .. } = background;
+    let BackgroundStatus { policy, paused, moved_bytes_per_day, limits, .. } = background;
     let budget = match moved_bytes_per_day {
         Some(bytes) => format!("up to {} a day", words::bytes(*bytes as f64)),
         None => "any number of bytes a day".to_string(),
     };
     let paused = if *paused { "paused" } else { "at work" };
-    format!("policy {policy}; background {paused}; moves {budget}")
+    let limits: String = limits.iter().map(|(name, limits)| limits_of(name, limits)).collect();
+    format!("policy {policy}; background {paused}; moves {budget}{limits}")
+}
+
+/// The limits of a device.
+fn limits_of(name: &str, limits: &MoveLimits) -> String {
+    let leaves = match limits.leave_above {
+        Ratio::ZERO => String::new(),
+        share => format!("; data leave {name} above {}", words::percent(share.as_f64())),
+    };
+    let sleeps =
+        limits.asleep_after.map(|after| format!("; {name} sleeps after {}", words::duration(after.as_secs_f64())));
+    leaves + &sleeps.unwrap_or_default()
 }
 
 /// A line of a status about what moves in the background.
@@ -69,6 +95,8 @@ pub(super) fn describe(background: &BackgroundStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use esker_core::Nanos;
+
     use super::*;
 
     #[test]
@@ -82,5 +110,10 @@ mod tests {
         assert_eq!(describe(&background), format!("{free}idle: no room on fast; 0 B moved, 0 B in the last day\n"));
         (background.paused, background.moved_bytes_per_day) = (true, Some(100 << 30));
         assert_eq!(limits(&background), "policy wardrop; background paused; moves up to 100 GiB a day");
+        let of_flash = MoveLimits { leave_above: Ratio::percent(80), asleep_after: None };
+        let of_disk = MoveLimits { leave_above: Ratio::ZERO, asleep_after: Some(Nanos::from_secs(540)) };
+        background.limits = [("disk", of_disk), ("flash", of_flash)].map(|(name, of)| (name.to_string(), of)).into();
+        let said = limits(&background);
+        assert!(said.ends_with("100 GiB a day; disk sleeps after 9 minutes; data leave flash above 80 %"), "{said}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Server, file_of, home};
 use crate::support::{esker_in, esker_ok, esker_refuses};
@@ -136,6 +136,11 @@ fn what_moves_is_set_by_the_server_or_without_one_and_kept() {
         assert_eq!(said, "policy fast-first; background paused; moves up to 1 GiB a day\n");
         let said = volume(folder, "set", &["--moved-bytes-per-day", "none"]);
         assert_eq!(said, "policy fast-first; background paused; moves any number of bytes a day\n");
+        let said = volume(folder, "set", &["--leave-above", "flash=80%", "--asleep-after", "disk=9min"]);
+        assert!(said.ends_with("a day; disk sleeps after 9 minutes; data leave flash above 80 %\n"), "{said}");
+        assert!(
+            volume(folder, "set", &["--asleep-after", "disk=never"]).ends_with("a day; data leave flash above 80 %\n")
+        );
         server.into_iter().for_each(Server::stop);
         let server = Server::start(folder, &[]);
         let background = &status(folder)["background"];
@@ -143,6 +148,7 @@ fn what_moves_is_set_by_the_server_or_without_one_and_kept() {
         assert!(volume(folder, "status", &[]).contains("\nidle: paused; 0 B moved, 0 B in the last day\n"));
         assert!(volume(folder, "set", &["--resume"]).contains("background at work"));
         assert_eq!(status(folder)["background"]["held"], Value::Null);
+        assert_eq!(status(folder)["background"]["limits"], json!({ "flash": { "leave_above": "80%" } }));
         server.stop();
     }
     let home = home();
@@ -152,6 +158,9 @@ fn what_moves_is_set_by_the_server_or_without_one_and_kept() {
         (&["set", "home.volume", "--policy", "wardrob"], "wardrop"),
         (&["set", "home.volume", "--moved-bytes-per-day", "1KiB"], "less than one extent"),
         (&["set", "home.volume", "--moved-bytes-per-day", "much"], "much"),
+        (&["set", "home.volume", "--leave-above", "flash=100%"], "nothing could leave the device"),
+        (&["set", "home.volume", "--asleep-after", "floppy=9min"], "floppy"),
+        (&["set", "home.volume", "--asleep-after", "9min"], "disk=9min"),
     ] {
         let refused = esker_in(home.path(), &[&["volume"], arguments].concat());
         assert!(refused.code == 2 && refused.stderr.contains(says), "{arguments:?}: {}", refused.stderr);

@@ -6,7 +6,9 @@ use esker_core::{Bytes, Nanos};
 
 use super::copies::CopyPurpose;
 use super::{Event, MoveOutcome, PlacementEngine};
-use crate::engine::{BackgroundReport, BackgroundSettings, Effect, HeldReason, LiveSettings, LiveSettingsError};
+use crate::engine::{
+    BackgroundReport, BackgroundSettings, Effect, HeldReason, LiveSettings, LiveSettingsError, MoveLimits,
+};
 use crate::extent::DeviceIndex;
 pub use budget::WrittenInDay;
 
@@ -96,6 +98,9 @@ impl PlacementEngine {
 
     pub(super) fn check_live(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
         settings.background.as_ref().map_or(Ok(()), |background| self.check_background(background))?;
+        if let Some(limits) = &settings.limits {
+            MoveLimits::check(limits, self.health.devices().len())?;
+        }
         if let Some(policy) = &settings.policy {
             let devices = self.health.devices().len();
             policy.build(self.policies, devices).map_err(|error| LiveSettingsError::Policy(error.below("policy")))?;
@@ -108,6 +113,9 @@ impl PlacementEngine {
         self.background.written.pass_time(now);
         if let Some(background) = settings.background {
             self.background.settings = background;
+        }
+        if let Some(limits) = &settings.limits {
+            self.limits.set(limits.clone(), now, self.under_way.len());
         }
         if let Some(policy) = &settings.policy {
             let devices = self.health.devices().len();

@@ -349,7 +349,7 @@ pub enum MoveOutcome {
     /// Not begun, or given up: the device has no free extent or takes no writes, or too many copies are under way.
     NoRoom,
     /// Not begun, or given up: background work is paused, its budget is spent, or a limit of one of the devices
-    /// ([`MoveLimits`](super::MoveLimits)) holds it up.
+    /// ([`MoveLimits`](crate::MoveLimits)) holds it up.
     Held,
     /// Failed: a device failed during the copy.
     Failed,

@@ -63,7 +63,7 @@ impl Load {
 
     fn limit(&mut self, paused: bool, budget: Option<u64>) {
         let background = BackgroundSettings { paused, moved_bytes_per_day: budget.map(Bytes) };
-        self.set(&LiveSettings { policy: None, background: Some(background) }).unwrap();
+        self.set(&LiveSettings { background: Some(background), ..LiveSettings::default() }).unwrap();
     }
 
     fn perform(&mut self, effects: Vec<Effect>) {
@@ -308,7 +308,7 @@ fn a_policy_is_exchanged_while_extents_move() {
         let mut load = Load::new(loaded([64, 96], 100, &before));
         load.run(Nanos::from_secs(1), GAP);
         let policy = Some(serde_json::from_str(&after).unwrap());
-        load.set(&LiveSettings { policy, background: None }).unwrap();
+        load.set(&LiveSettings { policy, ..LiveSettings::default() }).unwrap();
         let places =
             |engine: &PlacementEngine| (0..100).filter(|&e| engine.map.place(LogicalExtent(e)).is_some()).count();
         assert_eq!(places(&load.engine), 100);
@@ -319,7 +319,7 @@ fn a_policy_is_exchanged_while_extents_move() {
     let mut load = Load::new(loaded([64, 96], 100, r#"{"kind":"static-split"}"#));
     load.run(Nanos::from_secs(5), GAP);
     assert_eq!(load.copies.len(), 0);
-    load.set(&LiveSettings { policy: serde_json::from_str(MOVING[0]).ok(), background: None }).unwrap();
+    load.set(&LiveSettings { policy: serde_json::from_str(MOVING[0]).ok(), ..LiveSettings::default() }).unwrap();
     load.run(Nanos::from_secs(20), GAP);
     assert!(!load.copies.is_empty(), "the new policy moves what the one before has placed");
 }
@@ -328,10 +328,12 @@ fn a_policy_is_exchanged_while_extents_move() {
 fn settings_that_make_no_sense_change_nothing() {
     let mut load = Load::new(loaded([64, 96], 100, MOVING[0]));
     let small = BackgroundSettings { paused: true, moved_bytes_per_day: Some(Bytes(WHOLE - 1)) };
-    let error = load.set(&LiveSettings { policy: None, background: Some(small) }).unwrap_err();
+    let error = load.set(&LiveSettings { background: Some(small), ..LiveSettings::default() }).unwrap_err();
     assert_eq!(error.to_string(), "8191B a day are less than one extent of 8KiB, so nothing could move");
     let policy = serde_json::from_str(r#"{"kind":"wardrob"}"#).ok();
-    let error = load.set(&LiveSettings { policy, background: Some(BackgroundSettings::default()) }).unwrap_err();
+    let error = load
+        .set(&LiveSettings { policy, background: Some(BackgroundSettings::default()), ..LiveSettings::default() })
+        .unwrap_err();
     assert!(error.to_string().contains("wardrob"), "{error}");
     assert_eq!(load.background().settings, BackgroundSettings::default());
 }

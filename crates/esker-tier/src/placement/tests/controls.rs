@@ -50,7 +50,7 @@ fn control(device: u16, control: DeviceControl) -> Effect {
 fn exchange(engine: &mut PlacementEngine) -> Vec<Effect> {
     let policy = Some(serde_json::from_str(r#"{"kind":"static-split","weights":[1,1]}"#).unwrap());
     let mut effects = Vec::new();
-    engine.set(Nanos::ZERO, &LiveSettings { policy, background: None }, &mut effects).unwrap();
+    engine.set(Nanos::ZERO, &LiveSettings { policy, ..LiveSettings::default() }, &mut effects).unwrap();
     effects.retain(|effect| matches!(effect, Effect::Control { .. }));
     effects
 }

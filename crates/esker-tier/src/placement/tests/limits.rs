@@ -163,6 +163,24 @@ fn extents_leave_a_device_only_while_it_is_full_enough() {
     engine.check();
 }
 
+/// A device whose limits are set later is in use for as long from then on.
+#[test]
+fn limits_are_set_while_an_engine_serves() {
+    let mut engine = limited([MoveLimits::default(); 2], Ratio::percent(50)).with_limits(Vec::new());
+    engine.on(Nanos::ZERO, Input::Timer, &mut Vec::new());
+    let hour = Nanos(60 * MINUTE.0);
+    let limits = Some(vec![MoveLimits::default(), SLEEPER]);
+    engine.set(hour, &LiveSettings { limits, ..LiveSettings::default() }, &mut Vec::new()).unwrap();
+    let extents: Vec<LogicalExtent> = extents_on(&engine, 0).take(3).collect();
+    assert_ne!(wish(&mut engine, Nanos(hour.0 + MINUTE.0 - 1), extents[0], 1), NONE);
+    assert_eq!(wish(&mut engine, hour + MINUTE, extents[1], 1), NONE);
+    let limits = Some(Vec::new());
+    engine.set(hour + MINUTE, &LiveSettings { limits, ..LiveSettings::default() }, &mut Vec::new()).unwrap();
+    assert_ne!(wish(&mut engine, hour + MINUTE, extents[2], 1), NONE);
+    let wrong = Some(vec![MoveLimits { leave_above: Ratio::ONE, ..SLEEPER }]);
+    assert!(engine.set(hour, &LiveSettings { limits: wrong, ..LiveSettings::default() }, &mut Vec::new()).is_err());
+}
+
 #[test]
 fn drains_are_not_held_up() {
     let limits = MoveLimits { leave_above: Ratio::percent(90), ..SLEEPER };

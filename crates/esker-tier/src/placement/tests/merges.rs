@@ -109,7 +109,7 @@ fn limits_of_moves_hold_for_merges() {
     let limited = |paused, moved_bytes_per_day| {
         let mut engine = merging();
         let background = Some(BackgroundSettings { paused, moved_bytes_per_day });
-        let settings = LiveSettings { policy: None, background };
+        let settings = LiveSettings { background, ..LiveSettings::default() };
         engine.set(Nanos::ZERO, &settings, &mut Vec::new()).unwrap();
         let effects = on(&mut engine, host(0, Request::write(Lba(1), Bytes(512))));
         let [(.., request)] = ios(&effects)[..] else { panic!("{effects:?}") };

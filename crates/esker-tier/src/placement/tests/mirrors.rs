@@ -218,7 +218,7 @@ fn another_policy_begins_without_second_copies() {
     let mut engine = mirrored();
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).ok();
     let mut effects = Vec::new();
-    engine.set(Nanos::ZERO, &LiveSettings { policy, background: None }, &mut effects).unwrap();
+    engine.set(Nanos::ZERO, &LiveSettings { policy, ..LiveSettings::default() }, &mut effects).unwrap();
     let [(_, SECOND, Request { kind: RequestKind::Trim, .. })] = ios(&effects)[..] else { panic!("{effects:?}") };
     assert!(engine.mirrors.is_empty());
 }

@@ -21,7 +21,7 @@ mod world;
 use esker_core::{Bytes, Lba, Nanos, RequestKind};
 
 use super::*;
-use crate::engine::{BufferId, Checkpoint, DataRef, IoId, RecordNumber};
+use crate::engine::{BufferId, Checkpoint, DataRef, IoId, MoveLimits, RecordNumber};
 use crate::extent::ExtentPlace;
 
 /// Number of sectors in an extent: two blocks.

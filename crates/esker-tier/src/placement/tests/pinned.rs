@@ -18,7 +18,7 @@ fn pinned(runs: &[(Range<u64>, u16)]) -> LiveSettings {
     };
     let ranges: Vec<String> = runs.iter().map(range).collect();
     let policy = format!(r#"{{"kind":"pinned","ranges":[{}],"rest":{FAST_FIRST}}}"#, ranges.join(","));
-    LiveSettings { policy: serde_json::from_str(&policy).ok(), background: None }
+    LiveSettings { policy: serde_json::from_str(&policy).ok(), ..LiveSettings::default() }
 }
 
 /// The extents of these runs that lie elsewhere.
@@ -85,14 +85,14 @@ fn a_pause_and_a_budget_hold_what_is_astray() {
     load.set(&LiveSettings { background: Some(background(true, 0)), ..pinned(&runs) }).unwrap();
     wait(&mut load, LONG);
     assert_eq!(astray(&load, &runs), 30);
-    load.set(&LiveSettings { policy: None, background: Some(background(false, 10)) }).unwrap();
+    load.set(&LiveSettings { background: Some(background(false, 10)), ..LiveSettings::default() }).unwrap();
     // A budget is earned over the first day, and then used each day, though the host is idle.
     for left in [20, 10] {
         wait(&mut load, DAY + LONG + LONG);
         assert_eq!(astray(&load, &runs), left);
         assert_eq!(load.background().held, Some(HeldReason::Budget));
     }
-    load.set(&LiveSettings { policy: None, background: Some(background(false, 0)) }).unwrap();
+    load.set(&LiveSettings { background: Some(background(false, 0)), ..LiveSettings::default() }).unwrap();
     wait(&mut load, LONG);
     assert_eq!(astray(&load, &runs), 0);
 }

@@ -152,7 +152,7 @@ impl EngineSettings for Cluster {
     }
 
     fn live(&self) -> Option<LiveSettings> {
-        Some(LiveSettings { policy: None, background: Some(self.background) })
+        Some(LiveSettings { background: Some(self.background), ..LiveSettings::default() })
     }
 
     fn restore(&self, from: Restored<'_>) -> Result<Box<dyn Engine>, EngineError> {

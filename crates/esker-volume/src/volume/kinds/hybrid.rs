@@ -122,7 +122,11 @@ impl EngineSettings for Hybrid {
     }
 
     fn live(&self) -> Option<LiveSettings> {
-        Some(LiveSettings { policy: Some(self.policy.clone()), background: Some(self.background) })
+        Some(LiveSettings {
+            policy: Some(self.policy.clone()),
+            background: Some(self.background),
+            limits: Some(self.limits.clone()),
+        })
     }
 
     fn check_devices(&self, devices: &[EngineDevice]) -> Result<(), EngineError> {
