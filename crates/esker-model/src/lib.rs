@@ -21,7 +21,8 @@ pub use forms::{FORMS, Form, Part, Prediction, Weight};
 pub use least_squares::{CONFIDENCE, Coefficient, Fit, FitError, Problem};
 pub use model::{BUSY_MAX, FittedPart, MODEL_SCHEMA, Model, ModelError, Range, form};
 pub use response::{
-    CleaningClock, LinearResponse, RecursiveLeastSquares, RequestTerms, RequestWindow, ResponseObservation,
+    CleaningClock, LinearResponse, MarginalCost, RecursiveLeastSquares, RequestTerms, RequestWindow,
+    ResponseObservation,
 };
 pub use run::{Characteristics, Measured, NoRun, Run};
 pub use shipped::{SHIPPED, Shipped};

@@ -7,10 +7,12 @@
 mod cleaning_clock;
 mod gaps;
 mod linear;
+mod marginal_cost;
 mod recursive;
 mod window;
 
 pub use cleaning_clock::CleaningClock;
 pub use linear::{LinearResponse, ResponseObservation};
+pub use marginal_cost::MarginalCost;
 pub use recursive::RecursiveLeastSquares;
 pub use window::{RequestTerms, RequestWindow};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use esker_core::{Bytes, Nanos, Request, RequestKind};
-use esker_model::{CleaningClock, RecursiveLeastSquares, RequestTerms, RequestWindow};
+use esker_model::{MarginalCost, RecursiveLeastSquares, RequestTerms, RequestWindow};
 use esker_tier::Completed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub(super) struct DevicePredictor {
 enum PredictorModel {
     Mean { response_ms: f64 },
     Linear(Box<LinearModel>),
-    Clock(Box<CleaningClock>),
+    Cost(Box<MarginalCost>),
 }
 
 /// Equation 5.3.
@@ -74,7 +74,7 @@ impl DevicePredictor {
             // One after the other or all at once, least squares give the same coefficients.
             PredictorKind::Published => linear(1.0, true),
             PredictorKind::Recursive => linear(MEMORY, false),
-            PredictorKind::Marginal => PredictorModel::Clock(Box::default()),
+            PredictorKind::Marginal => PredictorModel::Cost(Box::default()),
         };
         Self { model, ended: 0, training: u64::from(training) }
     }
@@ -89,7 +89,7 @@ impl DevicePredictor {
         match &self.model {
             PredictorModel::Mean { response_ms } => *response_ms,
             PredictorModel::Linear(of) => of.coefficients.predict(&of.window.terms(now, request).row()),
-            PredictorModel::Clock(clock) => clock.marginal(now, request),
+            PredictorModel::Cost(cost) => cost.of(now, request),
         }
     }
 
@@ -100,7 +100,7 @@ impl DevicePredictor {
                 let terms = of.window.arrived(now, request);
                 of.under_way.push_back((now, request.kind, request.length, terms));
             }
-            PredictorModel::Clock(clock) => clock.sent(now, request),
+            PredictorModel::Cost(cost) => cost.sent(now, request),
         }
     }
 
@@ -115,7 +115,7 @@ impl DevicePredictor {
             }
             PredictorModel::Mean { .. } => {}
             PredictorModel::Linear(of) => of.ended(done, response_ms, is_training),
-            PredictorModel::Clock(clock) => clock.ended(done.sent, done.at, done.kind, done.length),
+            PredictorModel::Cost(cost) => cost.ended(done.sent, done.at, done.kind, done.length),
         }
     }
 }
