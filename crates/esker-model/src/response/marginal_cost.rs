@@ -45,7 +45,7 @@ pub(super) enum Finding {
     Fast,
     /// The drive is slower as a whole: what was taken for cleanings was not.
     Slower,
-    /// A write of so many sectors has waited for a cleaning, after so many had been written without one.
+    /// A write of `sectors` has waited for a cleaning. `before` sectors had been written since the last one.
     Cleaned { before: u64, sectors: u64 },
     /// A read was slow.
     SlowRead,
