@@ -26,7 +26,7 @@ demo-live: setup ## A volume over two emulated devices under load, live, and a s
 	@scripts/demo-live.sh $(QUICK) live.html
 
 test: setup setup-test ## Everything the tests need, then all tests
-	cargo test --workspace --locked --quiet --no-fail-fast
+	@scripts/test.sh
 
 check: ## Formatting, the rules of crates/xtask, lints as errors, documentation as errors
 	cargo fmt --all --check

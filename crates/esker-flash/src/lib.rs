@@ -44,4 +44,4 @@ pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
     BufferMode, ControllerSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
 };
-pub use ssd::{CacheCleaning, HostManagedCache, Ssd};
+pub use ssd::{CacheCleaning, HostManagedCache, PreconditionedDrives, Ssd};

@@ -11,7 +11,7 @@ use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError, NO_LEVELLING, P
 
 /// Chooses the flash page of each write, and cleans. The layer above has the map, and gets a call for each page that
 /// moves.
-pub(crate) trait Allocation: fmt::Debug + Send + Sized {
+pub(crate) trait Allocation: Clone + fmt::Debug + Send {
     /// Whether streams of the host go to separate blocks if the settings ask for that.
     const KEEPS_STREAMS: bool = false;
     /// Whether [`Self::adopt_blocks`] and [`Self::restore`] find the pages again after a power failure.

@@ -32,7 +32,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// A page goes to its data block if that can be programmed at the page's offset; otherwise to the next page of its log
 /// block. A full log block is merged. If a new log block is needed and all are in use, one of another data block is
 /// merged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Bast {
     logs: Associated<BlockIndex>,
     most: u32,

@@ -37,7 +37,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// block becomes the data block, and takes copies of the pages before the offset, and then the page itself. Later pages
 /// in ascending order go there too, and the pages between them are copied. The rewrite is closed, and the remaining
 /// pages copied, when the block is written at a lower offset again or another rewrite needs its slot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Block {
     /// Logical blocks that are being rewritten, each with its old data block.
     rewrites: Associated<Rewrite>,

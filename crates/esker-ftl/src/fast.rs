@@ -26,7 +26,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// block opens the sequential log block (after the previous one was merged), and the pages that follow it without a gap
 /// go there too. All other pages go to the shared log blocks, one after the other; when all of these are full, the
 /// oldest is merged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Fast {
     sequential: Option<Sequential>,
     shared: SharedLog,

@@ -77,7 +77,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// A page goes to its data block if that can be programmed at the page's offset. Otherwise, pages of large writes go to
 /// their offsets in a sequential log block of their logical block, and pages of small writes to the shared log blocks
 /// for hot or for cold pages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Last {
     sequential: Associated<BlockIndex>,
     most_sequential: u32,

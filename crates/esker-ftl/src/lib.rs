@@ -37,6 +37,7 @@ mod pools;
 pub mod precondition;
 mod recovery;
 mod replacement_block;
+mod roomy;
 mod settings;
 mod space;
 mod superblock;
@@ -47,6 +48,7 @@ mod zoned;
 
 use std::fmt;
 
+use dyn_clone::DynClone;
 use esker_core::registry::{self, Entry};
 use esker_core::{LogicalPage, PhysicalPage, StreamId, Unsupported};
 use esker_nand::Geometry;
@@ -85,7 +87,7 @@ pub static FTLS: &[FtlEntry] = &[
 ];
 
 /// A translation layer: maps logical pages to flash.
-pub trait Ftl: fmt::Debug + Send {
+pub trait Ftl: DynClone + fmt::Debug + Send {
     /// Returns the flash page that holds `page`; `None` if it was never written, was trimmed, or was dropped by its
     /// [`PageOwner`].
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage>;
@@ -235,6 +237,8 @@ pub trait Ftl: fmt::Debug + Send {
     /// Asserts the invariants that hold between calls. Slow.
     fn check(&self, flash: &FlashState);
 }
+
+dyn_clone::clone_trait_object!(Ftl);
 
 /// What a layer without wear-levelling answers when it is to pause it.
 const NO_LEVELLING: Unsupported = Unsupported("wear-levelling");

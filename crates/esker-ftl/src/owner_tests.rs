@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// An owner that no longer needs some pages, drawn at random.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Dropper {
     rng: Rng,
     /// Share of pages that are dropped, in percent.
@@ -167,7 +167,7 @@ fn layers_that_map_blocks_keep_everything() {
 }
 
 /// A faulty layer: drops pages, but still finds them where they were.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct StaleFtl {
     inner: Box<dyn Ftl>,
     places: Vec<Option<PhysicalPage>>,

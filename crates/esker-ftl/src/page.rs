@@ -48,7 +48,7 @@ fn page_of(entry: u32) -> Option<PhysicalPage> {
 }
 
 /// The page-mapped translation layer, over blocks or over zones.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PageFtl<A> {
     striping: Striping,
     /// For each slot of a logical page, its [`entry`].

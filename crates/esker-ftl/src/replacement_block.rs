@@ -5,6 +5,7 @@ use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
 use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, ExtraBlocks, KeptBlock, LOG, PageAddress, Scheme};
+use crate::roomy::Roomy;
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -41,10 +42,10 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// page's offset. If there is none, the chain grows by a block. Before that, a chain that already has K replacements is
 /// merged. If the pool has no replacement block left, the longest chain is merged; of equally long ones, the one that
 /// grew longest ago.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ReplacementBlock {
     /// For each logical block, its replacement blocks; ordered by when the chains last grew.
-    chains: Associated<Vec<BlockIndex>>,
+    chains: Associated<Roomy<Vec<BlockIndex>>>,
     longest: usize,
     unused: u32,
 }
@@ -56,7 +57,7 @@ impl ReplacementBlock {
         let data = pool.data(block).expect("a block has a data block before it has replacements");
         self.unused += chain.len() as u32;
         // Merging into the block with the most pages takes the fewest copies.
-        let all = std::iter::once(data).chain(chain);
+        let all = std::iter::once(data).chain(chain.0);
         let heir = all
             .clone()
             .filter(|candidate| pool.can_complete(block, *candidate, |from| from != *candidate, cells.flash))
@@ -116,7 +117,7 @@ impl Scheme for ReplacementBlock {
                 chain.push(block);
                 self.chains.touch(at.block);
             }
-            None => self.chains.insert(at.block, vec![block]),
+            None => self.chains.insert(at.block, Roomy(vec![block])),
         }
         Ok((block, at.offset))
     }
@@ -137,7 +138,7 @@ impl Scheme for ReplacementBlock {
                 pool.gather_all(&chain, cells)?;
             } else {
                 self.unused -= length;
-                self.chains.insert(chain.logical, chain.blocks);
+                self.chains.insert(chain.logical, Roomy(chain.blocks));
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
 
 use crate::blocks::{Associated, BlockMapped, BlockNeeds, BlockPool, KeptBlock, LOG, PageAddress, Scheme};
+use crate::roomy::Roomy;
 use crate::{Cells, FtlEntry, FtlError, LayerCapability};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -45,7 +46,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
             let superblocks = pool.logical() / size;
             Superblock {
                 size,
-                blocks: vec![Vec::new(); superblocks as usize],
+                blocks: vec![Roomy::default(); superblocks as usize],
                 grown: Associated::new(superblocks),
                 unused: pool.updates(),
                 cache: Associated::new(superblocks),
@@ -61,11 +62,11 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// appended to its last block. If no update block is left, one superblock gives its update blocks back: the one that
 /// needs another, if it has any; otherwise the one that took its last update block longest ago. It gathers the pages of
 /// the blocks with the fewest valid pages until it has S blocks again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Superblock {
     size: u32,
     /// Blocks of each superblock. The last one takes the next page.
-    blocks: Vec<Vec<BlockIndex>>,
+    blocks: Vec<Roomy<Vec<BlockIndex>>>,
     /// Superblocks with update blocks, ordered by when they last took one.
     grown: Associated<()>,
     unused: u32,

@@ -34,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Drops some pages, and records the erases that are reported to it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Owner {
     rng: Rng,
     percent: u64,
@@ -67,7 +67,7 @@ enum Fault {
     Silent,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Layer {
     inner: Box<dyn Ftl>,
     fault: Fault,

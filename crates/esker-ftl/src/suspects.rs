@@ -3,7 +3,7 @@
 use esker_core::bits;
 
 /// Which map entries are suspected, by slot. Takes no memory before the first suspect.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Suspects {
     marks: Vec<u64>,
     count: u64,

@@ -421,7 +421,7 @@ fn most_of_the_smallest_drives_can_be_built() {
 }
 
 /// A faulty layer that forgets every third write: the check above has to fail.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LeakyFtl {
     inner: Box<dyn Ftl>,
     writes: u32,

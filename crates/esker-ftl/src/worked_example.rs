@@ -21,7 +21,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 
 /// Pages go to the allocation pools in turn. The pools have the write frontiers and the free blocks, and do the
 /// cleaning.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Plain {
     map: Map,
     pools: Pools,
@@ -29,7 +29,7 @@ struct Plain {
 }
 
 /// Physical pages by logical page. The logical page is also the owner in spare areas.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Map(Vec<Option<PhysicalPage>>);
 
 /// Cleaning reports where it copied a page.

@@ -11,6 +11,7 @@ use crate::allocation::Allocation;
 use crate::gc::{self, PoolShape, VictimPolicy};
 use crate::page::PageFtl;
 use crate::pools::{Content, drop_unwanted, report_lost};
+use crate::roomy::Roomy;
 use crate::{BuildError, Cells, FtlContext, FtlEntry, FtlError, LayerCapability, PageMap, PoolBlock};
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -23,7 +24,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 };
 
 /// The zones of all pools.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Zones {
     pools: Vec<ZonePool>,
     blocks_per_pool: Divisor,
@@ -31,7 +32,7 @@ struct Zones {
 
 /// The zones of one pool. One of them is open and takes all pages: both pages that are written and pages that cleaning
 /// copies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ZonePool {
     /// The first block of each plane on the device, in the order in which the planes take turns.
     planes: Vec<BlockIndex>,
@@ -49,7 +50,7 @@ struct ZonePool {
     /// Pages that the open zone can still take.
     room: u32,
     /// Free zones. The zone that was erased first is filled first.
-    free: VecDeque<u32>,
+    free: Roomy<VecDeque<u32>>,
     /// Bit set of full zones.
     closed: Vec<u64>,
     /// Valid pages of each zone.

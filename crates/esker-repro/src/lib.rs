@@ -6,10 +6,11 @@ mod timed;
 mod traces;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use esker_core::{Hint, ReplayEnd, ReplayError, Unsupported, did_you_mean};
-use esker_flash::HostManagedCacheError;
+use esker_flash::{HostManagedCacheError, PreconditionedDrives};
 use esker_results::RunResults;
 use esker_sim::{AssemblyError, ConfigError, Experiment, RunError, RunOptions, Workload};
 use esker_trace::SyntheticError;
@@ -73,9 +74,16 @@ pub struct Context<'a> {
     pub progress: &'a (dyn Fn(f64) + Sync),
     /// Set to true to stop.
     pub cancel: &'a AtomicBool,
+    /// The drives of all runs: those that begin alike are preconditioned once.
+    pub drives: Arc<PreconditionedDrives>,
 }
 
 impl Context<'_> {
+    /// How runs are stopped, and where they find the drives of other runs.
+    pub(crate) fn run_options(&self) -> RunOptions<'_> {
+        RunOptions { cancel: Some(self.cancel), drives: Some(&self.drives), ..RunOptions::default() }
+    }
+
     /// Runs `experiment` as part `part.0` of `part.1` of the item. No request may fail.
     pub(crate) fn run(
         &self,
@@ -101,7 +109,7 @@ impl Context<'_> {
             let share = part.0 as f64 + ended as f64 / requests.max(1) as f64;
             (self.progress)((share / part.1 as f64).min(1.0));
         };
-        let options = RunOptions { progress: Some(&progress), cancel: Some(self.cancel), ..RunOptions::default() };
+        let options = RunOptions { progress: Some(&progress), ..self.run_options() };
         let results = esker_sim::run_workload(experiment, workload, &options).map_err(|fault| error(fault.into()))?;
         match results.requests.errors {
             0 => Ok(results),

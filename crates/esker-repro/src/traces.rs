@@ -135,7 +135,7 @@ pub(crate) fn run(
     let progress = |ended: u64, all: u64| {
         (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
     };
-    let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
+    let options = RunOptions { progress: Some(&progress), ..context.run_options() };
     let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
     if results.saturated.is_some() {
         return Err(error(ItemFault::Saturated));
@@ -160,6 +160,7 @@ pub(crate) fn requests(item: &Item, context: &Context<'_>, path: &Path) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn a_missing_trace_is_named_with_the_way_to_give_it() {
         let cancel = AtomicBool::new(false);
-        let context = |traces| Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel };
+        let context = |traces| Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let message = POSTMARK.find(&context(None)).unwrap_err();
         assert!(message.contains("ssd-postmark-aligned2.trace") && message.contains("--traces"), "{message}");
         let message = IOZONE.find(&context(Some("no-such-folder".into()))).unwrap_err();

@@ -5,6 +5,7 @@
 //! figures; nothing is run for them. `ESKER_UPDATE_DOCS=1` writes the tables instead.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use esker_core::words::published;
@@ -37,7 +38,7 @@ fn repository() -> PathBuf {
 /// What `item` finds.
 fn outcome(item: &str, traces: Option<PathBuf>) -> ItemOutcome {
     let cancel = AtomicBool::new(false);
-    let context = Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     let [found] = select(&[item.to_string()]).unwrap()[..] else { panic!("`{item}` is one item") };
     (found.run)(found, &context).unwrap()
 }

@@ -1,10 +1,12 @@
 //! Builds the devices of a system: the one place where devices are wired together.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use esker_config::ConfigError;
 use esker_core::{Control, Hint, Nanos, Precondition, Rng};
+use esker_flash::PreconditionedDrives;
 use esker_results::Reporting;
 use thiserror::Error;
 
@@ -45,8 +47,17 @@ impl System {
 
     /// Like [`System::assemble`], ready for `events` in the middle of a run.
     pub fn assemble_for(&self, seed: u64, events: &[RunEvent]) -> Result<Assembly, AssemblyError> {
+        self.assemble_with(seed, events, None)
+    }
+
+    fn assemble_with(
+        &self,
+        seed: u64,
+        events: &[RunEvent],
+        drives: Option<&Arc<PreconditionedDrives>>,
+    ) -> Result<Assembly, AssemblyError> {
         let (names, precondition_time) = (BTreeSet::new(), Duration::ZERO);
-        let mut builder = Builder { system: self, seed, events, names, precondition_time };
+        let mut builder = Builder { system: self, seed, events, drives, names, precondition_time };
         let target = builder.build(self.target(), "", &[])?;
         Ok(Assembly { device: target.device, precondition_time: builder.precondition_time })
     }
@@ -56,7 +67,12 @@ impl Experiment {
     /// Builds the system of this experiment. Errors have the position of the first key of the fault that the file
     /// contains.
     pub fn assemble(&self) -> Result<Assembly, ConfigError> {
-        let assembled = self.system.assemble_for(self.run.seed, &self.run.events);
+        self.assemble_with(None)
+    }
+
+    /// Like [`Experiment::assemble`]; preconditioning takes what an equal drive of `drives` holds.
+    pub(crate) fn assemble_with(&self, drives: Option<&Arc<PreconditionedDrives>>) -> Result<Assembly, ConfigError> {
+        let assembled = self.system.assemble_with(self.run.seed, &self.run.events, drives);
         assembled.map_err(|AssemblyError { device, fault }| self.of_device(&device, fault))
     }
 
@@ -73,6 +89,7 @@ struct Builder<'a> {
     system: &'a System,
     seed: u64,
     events: &'a [RunEvent],
+    drives: Option<&'a Arc<PreconditionedDrives>>,
     names: BTreeSet<String>,
     precondition_time: Duration,
 }
@@ -117,7 +134,8 @@ impl Builder<'_> {
         }
         let condition = condition(description, seed);
         let preconditioned = condition.is_some();
-        let instance = Instance { name: name.clone(), seed, preconditioned, children, joining };
+        let instance =
+            Instance { name: name.clone(), seed, preconditioned, children, joining, drives: self.drives.cloned() };
         let mut device = description.settings.build(instance).map_err(fault)?;
         if let Some(condition) = condition {
             #[expect(clippy::disallowed_methods, reason = "what preconditioning costs the user, not the device")]

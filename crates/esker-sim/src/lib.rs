@@ -30,6 +30,7 @@ pub use device::{
     DEVICE_KINDS, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EngineDevice, EraseUnit, HYBRID_POLICIES,
     HostManagedCacheSettings, HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
 };
+pub use esker_flash::PreconditionedDrives;
 pub use measured::{RunMeasurements, Slowest, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};
 pub use range_maps::{read_range_map, read_ranges};

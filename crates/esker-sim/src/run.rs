@@ -79,7 +79,7 @@ fn located(experiment: &Experiment, error: ReplayError) -> RunError {
 }
 
 fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) -> Result<RunResults, RunError> {
-    let mut simulation = Simulation::new(experiment.clone())?;
+    let mut simulation = Simulation::with(experiment.clone(), options.drives)?;
     let begin = Stopwatch::start();
     let run = simulation.measure(workload, options, RunMeasurements::new())?;
     let cost = options.cost.then(|| begin.cost(run.replay.completed, simulation.precondition_time()));

@@ -1,6 +1,9 @@
 //! What the caller of a run hears of it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use esker_flash::PreconditionedDrives;
 
 /// Options for observing and stopping a run.
 #[derive(Clone, Copy, Default)]
@@ -11,6 +14,8 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Whether results include the cost of the simulation itself, which differs from run to run.
     pub cost: bool,
+    /// Drives of other runs. With them, a drive that is preconditioned like one of them takes a copy of it.
+    pub drives: Option<&'a Arc<PreconditionedDrives>>,
 }
 
 impl RunOptions<'_> {

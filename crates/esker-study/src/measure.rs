@@ -47,7 +47,7 @@ pub(crate) fn measured_run(
     let mut measurements = RunMeasurements::new().with_ceiling(ceiling);
     let windows = if timed { Windows::add(&mut measurements, task, design, load) } else { Windows::default() };
     let progress = |_, _| task.hooks.count();
-    let options = RunOptions { progress: Some(&progress), cancel: Some(task.hooks.cancel), cost: false };
+    let options = RunOptions { progress: Some(&progress), cancel: Some(task.hooks.cancel), ..RunOptions::default() };
     let run = simulation.measure(load.requests, &options, measurements).map_err(StudyError::design)?;
     let MeasuredRun { replay, mut measurements, .. } = run;
     let series = measurements.series(&replay, simulation.device());

@@ -1,8 +1,10 @@
 //! Works out what is known of a workload before any design is simulated.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use esker_results::study::{Budgets, Measured, Need};
+use esker_sim::PreconditionedDrives;
 
 use crate::busy::Busy;
 use crate::endurance::Demand;
@@ -22,6 +24,8 @@ pub(crate) struct PreparedWorkload {
     pub(crate) limits: Option<Limits>,
     /// Number of designs simulated.
     done: AtomicU64,
+    /// The drives of its simulations.
+    drives: Arc<PreconditionedDrives>,
 }
 
 impl PreparedWorkload {
@@ -49,6 +53,7 @@ impl PreparedWorkload {
             measured,
             budgets,
             done: AtomicU64::new(0),
+            drives: Arc::default(),
         })
     }
 
@@ -59,8 +64,8 @@ impl PreparedWorkload {
         settings: &'a StudySettings,
         hooks: &'a Hooks<'a>,
     ) -> Task<'a> {
-        let Self { busy, budgets, limits, done, .. } = self;
-        Task { workload, settings, busy: busy.as_ref(), budgets, limits: *limits, hooks, done }
+        let Self { busy, budgets, limits, done, drives, .. } = self;
+        Task { workload, settings, busy: busy.as_ref(), budgets, limits: *limits, hooks, done, drives }
     }
 
     /// Returns the bounds that rule out offers without simulation.
@@ -93,6 +98,7 @@ impl PreparedWorkload {
             p99_us: self.budgets.p99_us,
             settings,
             hooks,
+            drives: &self.drives,
         })
     }
 }

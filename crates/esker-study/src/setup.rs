@@ -30,7 +30,7 @@ const INTERVALS: u64 = 240;
 /// Builds a design, ready to serve the trace with its times multiplied by `time_scale`.
 pub(crate) fn set_up(task: &Task<'_>, design: &Design, time_scale: Ratio) -> Result<Simulation, StudyError> {
     let experiment = experiment(task.workload, design, time_scale, task.settings)?;
-    let simulation = Simulation::new(experiment).map_err(StudyError::design)?;
+    let simulation = Simulation::with(experiment, Some(task.drives)).map_err(StudyError::design)?;
     task.hooks.check()?;
     Ok(simulation)
 }

@@ -1,8 +1,10 @@
 //! What simulations have to find out.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_results::study::Budgets;
+use esker_sim::PreconditionedDrives;
 
 use crate::busy::{Busy, work};
 use crate::load::StudyWorkload;
@@ -33,6 +35,8 @@ pub(crate) struct Task<'a> {
     pub(crate) hooks: &'a Hooks<'a>,
     /// Number of designs simulated.
     pub(crate) done: &'a AtomicU64,
+    /// The drives of all simulations: those that begin alike are preconditioned once.
+    pub(crate) drives: &'a Arc<PreconditionedDrives>,
 }
 
 impl Task<'_> {

@@ -1,6 +1,7 @@
 //! `esker reproduce`: published values beside measured ones.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use esker_core::words;
 use esker_repro::{Claim, ClaimVerdict, Context, Curve, Figure, Item, ItemOutcome, ReproduceError, Scale, Tally};
@@ -58,6 +59,7 @@ fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &C
         traces: arguments.traces.clone(),
         progress: &progress,
         cancel: cancel::flag(),
+        drives: Arc::default(),
     };
     (item.run)(item, &context).map_err(|error| match error {
         ReproduceError::Cancelled => Failure::cancelled(),

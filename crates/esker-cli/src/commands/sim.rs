@@ -39,7 +39,12 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     let bar = Progress::new(common.quiet, "requests");
     bar.set_message("simulating");
     let progress = |done: u64, total: u64| bar.set(done, total);
-    let options = RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
+    let options = RunOptions {
+        progress: Some(&progress),
+        cancel: Some(cancel::flag()),
+        cost: !arguments.no_cost,
+        ..RunOptions::default()
+    };
     let results = esker_sim::run(&experiment, &options).map_err(failure)?;
     drop(bar);
     if let Some(html) = html {

@@ -331,13 +331,18 @@ impl Back {
         esker_ftl::build(&context).expect("it was built from the same settings before")
     }
 
-    /// Discards all data and wear, and brings the drive into `condition`.
+    /// Returns true if nothing was ever written, by the host or by preconditioning.
+    pub(super) fn is_new(&self) -> bool {
+        self.counts.writes == 0 && self.flash.counts().programs().total() == 0
+    }
+
+    /// Discards all data and wear, and brings the drive into `condition`. Returns a report, and the number of pages
+    /// written. [`Self::begin`] has to follow.
     pub(super) fn precondition(
         &mut self,
-        now: Nanos,
         condition: Precondition,
         settings: &SsdSettings,
-    ) -> Option<PreconditionReport> {
+    ) -> (Option<PreconditionReport>, u64) {
         let ftl = self.new_layer();
         self.flash.format();
         self.flash.settle_as_issued(true);
@@ -348,13 +353,16 @@ impl Back {
         self.former = self.layer_counters();
         self.flash.backlog.clear();
         self.ftl = ftl;
-        let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
+        precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space)
+    }
+
+    /// Begins to serve requests, after preconditioning wrote this number of pages.
+    pub(super) fn begin(&mut self, now: Nanos, writes: u64) {
         self.flash.settle_as_issued(!self.tracks_changes);
         self.counts.writes += writes;
         if let Some(ecc) = &mut self.ecc {
             ecc.start(now, &self.flash);
         }
-        report
     }
 
     /// Makes a new layer find its data in flash, as after a power failure. `ops` receives the operations for that.

@@ -7,6 +7,7 @@ mod cache;
 mod front;
 mod own;
 mod power;
+mod preconditioned;
 mod probes;
 mod report;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 mod timeline;
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use esker_core::{
     Bytes, Completion, Control, Device, LogicalPage, Nanos, Ownable, Request, Tag, Telemetry, Unsupported,
@@ -30,6 +32,7 @@ use background::Background;
 pub use cache::{CacheCleaning, HostManagedCache};
 use front::Front;
 use power::PowerFailure;
+pub use preconditioned::PreconditionedDrives;
 use timeline::Timeline;
 
 /// A solid-state drive.
@@ -68,6 +71,8 @@ pub struct Ssd {
     next: Nanos,
     measuring: Baseline,
     precondition: Option<PreconditionReport>,
+    /// Where preconditioning finds equal drives.
+    others: Option<Arc<PreconditionedDrives>>,
 }
 
 /// Pages up to which builds with assertions check a drive that is preconditioned or reports. Studies simulate larger
@@ -121,6 +126,7 @@ impl Ssd {
             next: Nanos::NEVER,
             measuring: Baseline::default(),
             precondition: None,
+            others: None,
         };
         ssd.prepare_for_power_failure();
         ssd.back.choose_operations(ssd.power.is_some());
@@ -339,9 +345,7 @@ impl Device for Ssd {
             // The owner would not know of data that it has not written itself.
             Control::Precondition(_) if self.back.keeper.is_some() => Ok(()),
             Control::Precondition(condition) => {
-                self.precondition = self.back.precondition(now, condition, &self.settings);
-                #[cfg(debug_assertions)]
-                self.check_if_small();
+                self.precondition(now, condition);
                 Ok(())
             }
             Control::StartMeasuring => {

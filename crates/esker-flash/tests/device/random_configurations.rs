@@ -1,13 +1,15 @@
 //! Any configuration either works or is refused with the values that conflict; drives that work keep correct counts.
 
+use std::sync::Arc;
+
 use esker_core::registry::{self, Accepted, Parameter, Parameters};
 use esker_core::{
     Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Priority, Ratio,
     ReplaySettings, Request, RequestKind, ResourceKind, Rng, StreamId,
 };
 use esker_flash::{
-    BufferMode, CleaningSettings, ControllerSettings, LinkSettings, PowerFailureSettings, Ssd, SsdError, SsdSettings,
-    WriteBufferSettings,
+    BufferMode, CleaningSettings, ControllerSettings, LinkSettings, PowerFailureSettings, PreconditionedDrives, Ssd,
+    SsdError, SsdSettings, WriteBufferSettings,
 };
 use esker_ftl::{
     BuildError, Choice, EndOfLife, FTLS, LayerCapability, ParameterValue, Separation, VICTIM_POLICIES,
@@ -435,8 +437,13 @@ fn requests(seed: u64, count: usize, capacity: Bytes) -> impl Iterator<Item = Ar
 }
 
 /// Runs a drive and checks its counts: every program has a cause, and erases free what is programmed again.
-fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio) -> Result<String, TestCaseError> {
-    let mut ssd = Ssd::new("flash", settings, seed).expect("it was built before");
+fn exercise(
+    mut ssd: Ssd,
+    settings: &SsdSettings,
+    seed: u64,
+    closed: bool,
+    utilisation: Ratio,
+) -> Result<String, TestCaseError> {
     let capacity = ssd.capacity();
     let replay = if closed { ReplaySettings::closed(8) } else { ReplaySettings::OPEN };
     let condition = Precondition::Filled { utilisation };
@@ -515,6 +522,26 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     Ok(format!("{:?} {:?}", outcome.statistics.results(), flash))
 }
 
+/// Drives that differ in one thing each, and an equal one.
+fn others(settings: &SsdSettings, seed: u64, utilisation: Ratio) -> Arc<PreconditionedDrives> {
+    let drives = Arc::<PreconditionedDrives>::default();
+    let mut larger = settings.clone();
+    larger.geometry.blocks_per_plane += 1;
+    let half = Ratio::percent(50);
+    for (settings, seed, utilisation) in [
+        (&larger, seed, utilisation),
+        (settings, !seed, utilisation),
+        (settings, seed, half),
+        (settings, seed, utilisation),
+    ] {
+        if let Ok(ssd) = Ssd::new("flash", settings, seed) {
+            let condition = Precondition::Filled { utilisation };
+            ssd.sharing(Arc::clone(&drives)).control(Nanos::ZERO, Control::Precondition(condition)).unwrap();
+        }
+    }
+    drives
+}
+
 /// Returns the factor by which to multiply the usual number of cases.
 fn soak() -> u32 {
     std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
@@ -572,8 +599,11 @@ proptest! {
                 }
             }
             Ok(_) => {
-                let outcome = exercise(&settings, seed, closed, utilisation)?;
-                prop_assert_eq!(outcome, exercise(&settings, seed, closed, utilisation)?, "the same seed gave another run");
+                let drive = || Ssd::new("flash", &settings, seed).unwrap();
+                let outcome = exercise(drive(), &settings, seed, closed, utilisation)?;
+                let drives = others(&settings, seed, utilisation);
+                let shared = exercise(drive().sharing(drives), &settings, seed, closed, utilisation)?;
+                prop_assert_eq!(outcome, shared, "the same seed gave another run");
             }
         }
     }

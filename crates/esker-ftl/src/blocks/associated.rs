@@ -1,18 +1,19 @@
 //! A table of logical blocks that have more than their data block: a log block, or a chain of replacement blocks.
 
+use crate::roomy::Roomy;
 use esker_core::{Linked, Links, List};
 
 /// A value for each of a few logical blocks, ordered from least to most recently used.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Associated<T> {
     /// Slot plus one per logical block; zero if it has none.
     slot_of: Vec<u32>,
-    slots: Vec<Slot<T>>,
+    slots: Roomy<Vec<Slot<T>>>,
     unused: Vec<u32>,
     by_use: List,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Slot<T> {
     block: u32,
     value: Option<T>,
@@ -34,7 +35,7 @@ impl<T> Associated<T> {
     /// An empty table for `logical` logical blocks.
     pub(crate) fn new(logical: u32) -> Self {
         let slot_of = esker_nand::memory::zeroed(logical as usize);
-        Self { slot_of, slots: Vec::new(), unused: Vec::new(), by_use: List::EMPTY }
+        Self { slot_of, slots: Roomy::default(), unused: Vec::new(), by_use: List::EMPTY }
     }
 
     /// Returns the number of blocks with a value.

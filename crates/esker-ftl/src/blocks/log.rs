@@ -8,6 +8,7 @@ use esker_nand::state::{FlashState, OpSink};
 
 use super::pool::LastCopy;
 use super::{BlockPool, KeptBlock};
+use crate::roomy::Roomy;
 use crate::{Cells, FtlError};
 
 /// While a log block is emptied, the distance in pages at which the map of a logical block is prefetched.
@@ -16,9 +17,9 @@ const FAR: u32 = 8;
 const NEAR: u32 = 4;
 
 /// Log blocks in the order of opening. The last one takes the next page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SharedLog {
-    blocks: VecDeque<BlockIndex>,
+    blocks: Roomy<VecDeque<BlockIndex>>,
     most: u32,
     role: u8,
 }
@@ -26,7 +27,7 @@ pub(crate) struct SharedLog {
 impl SharedLog {
     /// Makes a log of at most `most` blocks. Their spare areas hold `role`, which is not 0 and unique within the pool.
     pub(crate) fn new(most: u32, role: u8) -> Self {
-        Self { blocks: VecDeque::with_capacity(most as usize), most, role }
+        Self { blocks: Roomy(VecDeque::with_capacity(most as usize)), most, role }
     }
 
     /// After a power failure, takes over the blocks in `kept` that have this log's role. Only the one that was opened

@@ -49,7 +49,7 @@ pub(super) struct PageAddress {
 }
 
 /// A block-mapping method for one pool.
-pub(super) trait Scheme: fmt::Debug + Send + 'static {
+pub(super) trait Scheme: Clone + fmt::Debug + Send + 'static {
     /// Announces that the next `pages` writes belong to one request.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
@@ -110,7 +110,7 @@ pub(super) trait Scheme: fmt::Debug + Send + 'static {
 }
 
 /// A translation layer with one [`Scheme`] per pool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BlockMapped<T> {
     /// Pages in a run of logical blocks, which stays together in a pool.
     run_pages: Divisor,

@@ -10,6 +10,7 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpSink};
 use super::PageAddress;
 use super::space::Layout;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
+use crate::roomy::Roomy;
 use crate::{Cells, FtlContext, FtlCounters, FtlError, WriteExtent, WriteFrontiers};
 
 /// The last copy that has to end before a block is erased.
@@ -35,7 +36,7 @@ struct PageRun {
 }
 
 /// The data blocks and free blocks of one pool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BlockPool {
     /// The parts of a pool are its dies, or its planes if pages stay within a plane.
     numbers: PoolBlocks,
@@ -53,7 +54,7 @@ pub(crate) struct BlockPool {
     /// The part that gives the next update block, if that belongs to no logical block.
     turn: usize,
     /// Free blocks of each part. The block that was erased first is used first, so that all take turns.
-    free: Vec<VecDeque<PoolBlock>>,
+    free: Vec<Roomy<VecDeque<PoolBlock>>>,
     /// Counts of merges.
     pub(crate) counters: FtlCounters,
 }
@@ -153,7 +154,7 @@ impl BlockPool {
     }
     /// Replaces the free blocks, which are all blocks in a new pool.
     pub(super) fn adopt_free_blocks(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
-        self.free.iter_mut().for_each(VecDeque::clear);
+        self.free.iter_mut().for_each(|blocks| blocks.clear());
         for block in free {
             flash.set_written(block, 0);
             flash.open_as(block, 0);

@@ -1,5 +1,6 @@
 //! The cached mapping table: single map entries under segmented LRU.
 
+use crate::roomy::Roomy;
 use esker_core::{Linked, Links, List};
 use esker_nand::memory::prefetch;
 
@@ -33,11 +34,11 @@ impl Linked for CachedEntry {
 /// Segmented LRU (Karedla et al. 1994, which Kim 2009, section 3.3.2, names): a new entry enters the probationary
 /// segment. A hit moves it to the head of the protected segment; if that is over its capacity, its last entry moves to
 /// the head of the probationary segment. The last entry of the probationary segment is evicted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cache {
-    entries: Vec<CachedEntry>,
+    entries: Roomy<Vec<CachedEntry>>,
     /// Indices in `entries` that are free.
-    vacant: Vec<u32>,
+    vacant: Roomy<Vec<u32>>,
     capacity: u32,
     /// Entries above the capacity that were inserted when no other could be evicted.
     overdrawn: u32,
@@ -51,8 +52,8 @@ impl Cache {
     /// Makes a cache of `capacity` entries (at least 1). At most `protected_capacity` of them are protected.
     pub(super) fn new(capacity: u32, protected_capacity: u32) -> Self {
         Self {
-            entries: Vec::new(),
-            vacant: Vec::new(),
+            entries: Roomy::default(),
+            vacant: Roomy::default(),
             capacity,
             overdrawn: 0,
             protected_capacity,
@@ -149,8 +150,9 @@ impl Cache {
                 if self.entries.len() == self.entries.capacity() {
                     // Reserves little more than the cache will hold: besides the map, it takes most of this layer's
                     // memory.
-                    let room = (self.capacity as usize).saturating_sub(self.entries.len());
-                    self.entries.reserve_exact(room.clamp(16, self.entries.len().max(64)));
+                    let held = self.entries.len();
+                    let room = (self.capacity as usize).saturating_sub(held);
+                    self.entries.reserve_exact(room.clamp(16, held.max(64)));
                 }
                 self.entries.push(entry);
                 self.entries.len() as u32 - 1

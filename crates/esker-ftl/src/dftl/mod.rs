@@ -131,7 +131,7 @@ struct Settings {
 ///
 /// Each pool keeps the map of its own pages: a translation page covers consecutive slots of one pool, and lies in a
 /// translation block of that pool. So each pool is a DFTL as in the paper, and the pools share only the cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Dftl {
     tables: Tables,
     pools: Pools,

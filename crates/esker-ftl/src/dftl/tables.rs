@@ -41,7 +41,7 @@ fn translation_owner(page: u32) -> u32 {
 ///
 /// The global mapping table is on flash. Its content is not stored a second time: an entry that is not cached is the
 /// same in `map` below, and the flash version of a cached entry matters only after a power failure.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tables {
     /// Maps logical pages to slots of the map.
     pub(super) striping: Striping,

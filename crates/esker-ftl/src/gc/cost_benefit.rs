@@ -8,6 +8,7 @@ use super::{PoolShape, VictimAnswer, VictimEntry, VictimPolicy};
 #[cfg(test)]
 use crate::Choice;
 use crate::PoolBlock;
+use crate::roomy::Roomy;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "cost-benefit",
@@ -19,13 +20,13 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 };
 
 /// The age of a block is the number of changes in the pool (blocks filled, pages superseded) since its own last change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct CostBenefit {
     data_pages: u64,
     /// Number of changes.
     now: u64,
     /// Closed blocks, oldest first.
-    closed: Vec<PoolBlock>,
+    closed: Roomy<Vec<PoolBlock>>,
     blocks: Vec<BlockState>,
 }
 
@@ -40,7 +41,7 @@ impl CostBenefit {
         Self {
             data_pages: u64::from(shape.data_pages_per_block),
             now: 0,
-            closed: Vec::with_capacity(shape.blocks as usize),
+            closed: Roomy(Vec::with_capacity(shape.blocks as usize)),
             blocks: vec![BlockState::default(); shape.blocks as usize],
         }
     }

@@ -5,6 +5,7 @@ use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use super::{Compared, PoolShape, VictimAnswer, VictimCapability, VictimEntry, VictimPolicy};
 use crate::PoolBlock;
+use crate::roomy::Roomy;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "d-choices",
@@ -25,12 +26,12 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 const NONE: u32 = u32::MAX;
 
 /// Draws with replacement, as in the mean-field model.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RandomDraws {
     draws: u32,
     rng: Rng,
     /// Closed blocks, in no order.
-    closed: Vec<PoolBlock>,
+    closed: Roomy<Vec<PoolBlock>>,
     valid: Vec<u32>,
 }
 
@@ -39,7 +40,7 @@ impl RandomDraws {
         Self {
             draws,
             rng: Rng::derive(seed, "victim"),
-            closed: Vec::with_capacity(shape.blocks as usize),
+            closed: Roomy(Vec::with_capacity(shape.blocks as usize)),
             valid: vec![NONE; shape.blocks as usize],
         }
     }

@@ -10,6 +10,7 @@ use super::{VictimAnswer, VictimEntry, VictimPolicy};
 #[cfg(test)]
 use crate::Choice;
 use crate::PoolBlock;
+use crate::roomy::Roomy;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "fifo",
@@ -17,12 +18,12 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     source: "Robinson 1996; Menon 1995; Desnoyers 2012 (there called LRU)",
     parameters: ParameterSource::NONE,
     capabilities: &[],
-    build: |shape, _, _| Ok(Box::new(Fifo { closed: VecDeque::with_capacity(shape.blocks as usize) })),
+    build: |shape, _, _| Ok(Box::new(Fifo { closed: Roomy(VecDeque::with_capacity(shape.blocks as usize)) })),
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Fifo {
-    closed: VecDeque<PoolBlock>,
+    closed: Roomy<VecDeque<PoolBlock>>,
 }
 
 impl VictimPolicy for Fifo {

@@ -27,7 +27,7 @@ const WIDTH: usize = 32;
 /// minimum of its group, the count of the group: mostly one store. Linked lists for each count would find a victim
 /// without a search, but touch five cache lines all over memory for each superseded page, and were measured to be
 /// slower. Of equally good blocks, the lowest goes first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Greedy {
     /// Levels from the blocks up to the root, which is a single count.
     levels: Vec<Vec<u16>>,

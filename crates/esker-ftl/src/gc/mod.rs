@@ -32,6 +32,7 @@ mod worked_example;
 
 use std::fmt;
 
+use dyn_clone::DynClone;
 use esker_core::registry::{self, Capability, Entry};
 
 use crate::PoolBlock;
@@ -67,7 +68,7 @@ const RULES: &[tests::Rule] = &[
 ];
 
 /// Picks victims among the closed blocks of one pool.
-pub trait VictimPolicy: fmt::Debug + Send {
+pub trait VictimPolicy: DynClone + fmt::Debug + Send {
     /// Called when `block` was filled: it may be picked from now on. It has `valid` valid pages.
     fn closed(&mut self, block: PoolBlock, valid: u32);
 
@@ -110,6 +111,8 @@ pub trait VictimPolicy: fmt::Debug + Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(VictimPolicy);
 
 /// The blocks from which a policy takes the one with the fewest valid pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

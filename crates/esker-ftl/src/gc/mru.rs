@@ -19,7 +19,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |_, _, _| Ok(Box::new(Mru::default())),
 };
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Mru {
     /// In the order of filling.
     closed: Vec<PoolBlock>,
@@ -53,7 +53,7 @@ impl VictimPolicy for Mru {
         self.closed.retain(|other| *other != block);
     }
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<PoolBlock>()
+        size_of_val(&*self.closed)
     }
     fn decides_alone(&self) -> bool {
         self.decides_alone

@@ -9,6 +9,7 @@ use super::{PoolShape, VictimAnswer, VictimEntry, VictimPolicy};
 #[cfg(test)]
 use crate::ParameterValue;
 use crate::PoolBlock;
+use crate::roomy::Roomy;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "search-fraction",
@@ -29,12 +30,12 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 /// The paper varies the number of search operations between none (a random victim) and a complete linear search. It
 /// does not say which blocks a partial search visits. Here, it visits consecutive blocks of the list, so that none is
 /// visited twice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct SearchFraction {
     fraction: Ratio,
     rng: Rng,
     /// Closed blocks, in no order.
-    closed: Vec<PoolBlock>,
+    closed: Roomy<Vec<PoolBlock>>,
     valid: Vec<u32>,
 }
 
@@ -43,7 +44,7 @@ impl SearchFraction {
         Self {
             fraction,
             rng: Rng::derive(seed, "victim"),
-            closed: Vec::with_capacity(shape.blocks as usize),
+            closed: Roomy(Vec::with_capacity(shape.blocks as usize)),
             valid: vec![0; shape.blocks as usize],
         }
     }

@@ -10,6 +10,7 @@ use super::{VictimAnswer, VictimEntry, VictimPolicy};
 #[cfg(test)]
 use crate::ParameterValue;
 use crate::PoolBlock;
+use crate::roomy::Roomy;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
     name: "windowed",
@@ -25,17 +26,17 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
         let window = parameters.count("window");
         Ok(Box::new(Windowed {
             window: window as usize,
-            closed: VecDeque::with_capacity(shape.blocks as usize),
+            closed: Roomy(VecDeque::with_capacity(shape.blocks as usize)),
             valid: vec![0; shape.blocks as usize],
         }))
     },
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Windowed {
     window: usize,
     /// Closed blocks, oldest first.
-    closed: VecDeque<PoolBlock>,
+    closed: Roomy<VecDeque<PoolBlock>>,
     /// Valid pages per block, while it is closed.
     valid: Vec<u32>,
 }

@@ -18,7 +18,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |_, _, _| Ok(Box::new(EmptiestNewest { closed: Vec::new() })),
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct EmptiestNewest {
     /// In the order of filling.
     closed: Vec<ClosedBlock>,
@@ -62,7 +62,7 @@ impl VictimPolicy for EmptiestNewest {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<ClosedBlock>()
+        size_of_val(&*self.closed)
     }
 }
 

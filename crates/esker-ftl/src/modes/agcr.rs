@@ -96,8 +96,4 @@ impl ModePolicy for Agcr {
     fn memory_bits(&self) -> u64 {
         History::BITS * u64::from(self.host_pages)
     }
-
-    fn copy(&self) -> Box<dyn ModePolicy> {
-        Box::new(self.clone())
-    }
 }

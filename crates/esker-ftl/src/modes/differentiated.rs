@@ -96,8 +96,4 @@ impl ModePolicy for Differentiated {
     fn memory_bits(&self) -> u64 {
         self.separator.memory_bits()
     }
-
-    fn copy(&self) -> Box<dyn ModePolicy> {
-        Box::new(self.clone())
-    }
 }

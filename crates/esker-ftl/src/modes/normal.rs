@@ -36,7 +36,4 @@ impl ModePolicy for Normal {
     fn memory_bits(&self) -> u64 {
         0
     }
-    fn copy(&self) -> Box<dyn ModePolicy> {
-        Box::new(self.clone())
-    }
 }

@@ -25,7 +25,7 @@ pub(super) use temperature::check;
 pub use wear::WearCounts;
 
 /// All pools of a device. The translation layer above knows what the pages mean, and gets a call whenever a page moves.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pools {
     pools: Vec<Pool>,
     blocks_per_pool: esker_nand::Divisor,

@@ -17,7 +17,7 @@ pub(super) const NO_MOVES: &str = "pausing wear-levelling: it moves no data for 
 const DRAWS_MAX: usize = 64;
 
 /// The wear of one pool's blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Wear {
     settings: WearSettings,
     rng: Rng,

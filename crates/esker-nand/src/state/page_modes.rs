@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use dyn_clone::DynClone;
 use esker_core::PhysicalPage;
 
 use super::mode::{OpModes, WRITE_MODES, WriteMode};
@@ -9,7 +10,7 @@ use super::op::{CAUSES, Cause, OpIndex};
 
 /// Decides in which mode data are programmed. Pages are identified by their owner, as translation layers write it into
 /// spare areas: one number per logical page.
-pub trait ModePolicy: fmt::Debug + Send {
+pub trait ModePolicy: DynClone + fmt::Debug + Send {
     /// Returns the mode of map pages, and of the data at the start.
     fn usual(&self) -> WriteMode;
 
@@ -35,10 +36,9 @@ pub trait ModePolicy: fmt::Debug + Send {
     /// Returns the number of bits of controller memory that the policy would take in a drive, without the tags of
     /// pages.
     fn memory_bits(&self) -> u64;
-
-    /// Returns a copy of the policy in its current state.
-    fn copy(&self) -> Box<dyn ModePolicy>;
 }
+
+dyn_clone::clone_trait_object!(ModePolicy);
 
 /// Page operations by mode and cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub enum HostAccess {
 const MAP: u8 = 1 << 7;
 
 /// The modes of all pages, and the policy that chooses them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PageModes {
     pub(super) policy: Box<dyn ModePolicy>,
     /// For each page, the mode in which it was last programmed, with [`MAP`].
@@ -74,12 +74,6 @@ pub(super) struct PageModes {
     /// The last host read that should be followed by a program in another mode.
     pub(super) wish: Option<(OpIndex, WriteMode)>,
     pub(super) counts: ModeCounts,
-}
-
-impl Clone for PageModes {
-    fn clone(&self) -> Self {
-        Self { policy: self.policy.copy(), tags: self.tags.clone(), ..*self }
-    }
 }
 
 impl PageModes {

@@ -36,9 +36,11 @@ use esker_core::Arrival;
 use esker_results::{DeviceReport, Reporting};
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use esker_core::registry::{self, Entry, NotFound};
 use esker_core::{Preset, ReadError};
+use esker_flash::PreconditionedDrives;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -165,6 +167,15 @@ pub struct Instance {
     pub children: Vec<Child>,
     /// Number of the last children that are not there yet: they join in the middle of the run.
     pub joining: usize,
+    /// Where preconditioning finds equal drives.
+    pub drives: Option<Arc<PreconditionedDrives>>,
+}
+
+impl Instance {
+    /// A device as from the factory, with the seed 1, whose `children` are all there.
+    pub fn new(name: &str, children: Vec<Child>) -> Self {
+        Self { name: name.to_string(), seed: 1, preconditioned: false, children, joining: 0, drives: None }
+    }
 }
 
 /// A built child.

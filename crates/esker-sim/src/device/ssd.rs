@@ -62,6 +62,9 @@ impl DeviceSettings for SsdSettings {
         check_memory(self, filled, &["geometry.blocks_per_plane", "geometry", "preset"])?;
         let ssd = Ssd::new(&instance.name, self, instance.seed)
             .map_err(|error| DeviceFault::new(error.to_string()).at(error.keys()).with_hint(error.hint()))?;
-        Ok(Box::new(ssd))
+        Ok(Box::new(match instance.drives {
+            Some(drives) => ssd.sharing(drives),
+            None => ssd,
+        }))
     }
 }

@@ -13,9 +13,7 @@ fn hybrid() -> Box<dyn Reporting> {
     let constant: ConstantSettings = toml::from_str("service_time = \"1ms\"\ncapacity = \"1MiB\"").unwrap();
     let child = |name: &str| Child { name: name.to_string(), device: Box::new(Constant::new(name, &constant)) };
     let children = ["c0", "c1"].map(child).into();
-    settings
-        .build(Instance { name: "volume".to_string(), seed: 1, preconditioned: false, children, joining: 0 })
-        .unwrap()
+    settings.build(Instance::new("volume", children)).unwrap()
 }
 
 fn frames(device: &dyn Reporting) -> MapFrames {

@@ -6,12 +6,14 @@ mod watched;
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use esker_config::ConfigError;
 use esker_core::{
     Arrival, Control, Nanos, Observer, Problem, Replay, ReplayEnd, ReplaySettings, Request, Stretch, replay,
 };
+use esker_flash::PreconditionedDrives;
 use esker_results::{LeftOut, Report, Reporting};
 
 use crate::assembly::Assembly;
@@ -53,7 +55,15 @@ impl Simulation {
     /// # Errors
     /// What is wrong with the settings of a device.
     pub fn new(experiment: Experiment) -> Result<Self, ConfigError> {
-        let Assembly { device, precondition_time } = experiment.assemble()?;
+        Self::with(experiment, None)
+    }
+
+    /// Like [`Simulation::new`]; with `drives`, a drive that is preconditioned like one of them takes a copy of it.
+    ///
+    /// # Errors
+    /// What is wrong with the settings of a device.
+    pub fn with(experiment: Experiment, drives: Option<&Arc<PreconditionedDrives>>) -> Result<Self, ConfigError> {
+        let Assembly { device, precondition_time } = experiment.assemble_with(drives)?;
         Ok(Self { experiment, device, precondition_time, now: Nanos::ZERO })
     }
 

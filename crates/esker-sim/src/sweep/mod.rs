@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use esker_config::ConfigError;
 use esker_core::{Hint, jobs};
 use esker_files::FileError;
+use esker_flash::PreconditionedDrives;
 use esker_results::RunResults;
 use thiserror::Error;
 
@@ -142,6 +143,7 @@ pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, S
         options,
         cancel: options.cancel.unwrap_or(&never),
         workloads: Workloads::new(),
+        drives: Arc::default(),
         done: AtomicUsize::new(0),
         outcomes: Mutex::new(BTreeMap::new()),
         failure: Mutex::new(None),
@@ -206,6 +208,8 @@ struct Crew<'a> {
     options: &'a SweepOptions<'a>,
     cancel: &'a AtomicBool,
     workloads: Workloads,
+    /// The drives of all points: those that begin alike are preconditioned once.
+    drives: Arc<PreconditionedDrives>,
     done: AtomicUsize,
     /// Outcomes by file name.
     outcomes: Mutex<BTreeMap<String, PointOutcome>>,
@@ -239,7 +243,7 @@ impl Crew<'_> {
         if let Some(results) = read_stored(&path, &experiment.resolved()) {
             return Ok(PointOutcome::Reused(metrics(&results)));
         }
-        let options = RunOptions { cancel: Some(self.cancel), ..RunOptions::default() };
+        let options = RunOptions { cancel: Some(self.cancel), drives: Some(&self.drives), ..RunOptions::default() };
         let results = self
             .workloads
             .of(&experiment, self.cancel)

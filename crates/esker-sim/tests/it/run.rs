@@ -161,7 +161,7 @@ fn the_caller_hears_of_progress_and_can_stop() {
 
     let cancel = AtomicBool::new(false);
     let progress = |done, _| cancel.store(done > 20_000, Ordering::Relaxed);
-    let options = RunOptions { progress: Some(&progress), cancel: Some(&cancel), cost: false };
+    let options = RunOptions { progress: Some(&progress), cancel: Some(&cancel), ..RunOptions::default() };
     assert!(matches!(run(&long, &options), Err(RunError::Cancelled)));
 }
 

@@ -111,8 +111,7 @@ pub(crate) fn disk_settings(product: &Product, capacity: Bytes) -> Option<DiskSe
 
 /// Builds the device of `capacity` with few blocks, to find settings that contradict each other.
 pub(super) fn try_to_build(product: &Product, capacity: Bytes) -> Result<(), DeviceFault> {
-    let instance =
-        || Instance { name: product.name.clone(), seed: 1, preconditioned: false, children: Vec::new(), joining: 0 };
+    let instance = || Instance::new(&product.name, Vec::new());
     if let Some(drive) = WholeDrive::of(product, capacity) {
         let mut settings = drive.settings;
         let geometry = &mut settings.geometry;

@@ -1,11 +1,13 @@
 //! The interface of the kinds of designs.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use esker_catalogue::Product;
 use esker_core::Nanos;
 use esker_core::registry::{Capability, Entry};
 use esker_results::study::{Candidate, Composition, Finding, Need};
+use esker_sim::PreconditionedDrives;
 
 use super::{Bounds, Offer, TouchedData};
 use crate::busy::Stretch;
@@ -77,6 +79,8 @@ pub(crate) struct OfferInputs<'a> {
     pub(crate) p99_us: Option<f64>,
     pub(crate) settings: &'a StudySettings,
     pub(crate) hooks: &'a Hooks<'a>,
+    /// The drives of all simulations of the workload.
+    pub(crate) drives: &'a Arc<PreconditionedDrives>,
 }
 
 impl<'a> OfferInputs<'a> {

@@ -126,8 +126,7 @@ impl<D: ?Sized> Observer<D> for Quiet {
 
 fn simulated(arrivals: &[Arrival]) -> Vec<(Nanos, Effect)> {
     let log = Log::default();
-    let instance =
-        Instance { name: "volume".to_string(), seed: 1, preconditioned: false, children: models(), joining: 0 };
+    let instance = Instance::new("volume", models());
     let mut device = EngineDevice::new("hybrid", engine(), instance, Some(10_000)).with_log(logged(&log));
     let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut Quiet).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);

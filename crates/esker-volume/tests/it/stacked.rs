@@ -76,10 +76,6 @@ impl<D: ?Sized> Observer<D> for Quiet {
     }
 }
 
-fn instance(name: &str, children: Vec<Child>) -> Instance {
-    Instance { name: name.to_string(), seed: 1, preconditioned: false, children, joining: 0 }
-}
-
 /// The effects of the cache and of the volume below it in the simulator.
 fn simulated(arrivals: &[Arrival]) -> [Log; 2] {
     let logs: [Log; 2] = Default::default();
@@ -88,10 +84,10 @@ fn simulated(arrivals: &[Arrival]) -> [Log; 2] {
         device: Box::new(constant(name, micros, capacity)),
     };
     let below = vec![child("first", 350, BELOW[0]), child("second", 410, BELOW[1])];
-    let below = EngineDevice::new("hybrid", placement(), instance("below", below), Some(10_000));
+    let below = EngineDevice::new("hybrid", placement(), Instance::new("below", below), Some(10_000));
     let below = Child { name: "below".to_string(), device: Box::new(below.with_log(logged(&logs[1]))) };
     let children = vec![child("flash", 70, FLASH), below];
-    let device = EngineDevice::new("cache", cache(), instance("volume", children), Some(10_000));
+    let device = EngineDevice::new("cache", cache(), Instance::new("volume", children), Some(10_000));
     let mut device = device.with_log(logged(&logs[0]));
     let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut Quiet).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);

@@ -13,7 +13,7 @@ use super::Ssd;
 pub(super) type Programs = Arc<Mutex<BTreeMap<u64, (LogicalPage, StreamId)>>>;
 
 /// Passes all calls on to the wrapped layer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Witness {
     layer: Box<dyn Ftl>,
     stream: StreamId,

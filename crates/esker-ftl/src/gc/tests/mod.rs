@@ -229,7 +229,7 @@ proptest! {
 }
 
 /// Skips blocks by taking them and giving them back as if they had just been filled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct GivesBack {
     inner: Box<dyn VictimPolicy>,
     valid: Vec<u32>,

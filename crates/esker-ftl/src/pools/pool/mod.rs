@@ -17,6 +17,7 @@ use super::temperature::Temperature;
 use super::wear::{NO_MOVES, Wear, WearCounts};
 use crate::gc::VictimPolicy;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
+use crate::roomy::Roomy;
 use crate::{FtlContext, STREAMS_MAX, Separation, WriteFrontiers};
 
 /// The most kinds of data that can be separate: the host's streams, and the pages that cleaning copies.
@@ -37,7 +38,7 @@ struct Frontier {
     opened: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pool {
     index: u32,
     /// The parts of a pool are its dies, or its planes if each plane has a frontier.
@@ -72,7 +73,7 @@ pub(super) struct Pool {
     /// The frontier of the next write of the map.
     map_turn: u32,
     /// Free blocks of each part. The block that was erased first is used first, so that all take turns.
-    free: Vec<VecDeque<PoolBlock>>,
+    free: Vec<Roomy<VecDeque<PoolBlock>>>,
     free_blocks: u32,
     /// Bit set of closed blocks: full, and candidates for cleaning.
     closed: Vec<u64>,
@@ -93,7 +94,7 @@ pub(super) struct Pool {
 }
 
 /// The blocks of a map that has its own blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct MapBlocks {
     /// The victim policy for map blocks. Map pages are rewritten far more often than data. A single policy would clean
     /// a map block as soon as it gains as little as data blocks do, again and again.

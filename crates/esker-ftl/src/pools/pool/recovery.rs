@@ -1,7 +1,6 @@
 //! Recovery of a pool after a power failure.
 
 use esker_core::bits;
-use std::collections::VecDeque;
 
 use esker_nand::state::{FlashState, OpSink};
 
@@ -13,7 +12,7 @@ use crate::{Cells, FoundBlock, FtlError};
 impl Pool {
     /// See [`crate::Pools::adopt_blocks`].
     pub(in crate::pools) fn adopt_blocks(&mut self, found: &[FoundBlock], flash: &mut FlashState) {
-        self.free.iter_mut().for_each(VecDeque::clear);
+        self.free.iter_mut().for_each(|blocks| blocks.clear());
         self.free_blocks = 0;
         if let Some(wear) = &mut self.wear {
             wear.recover(flash);

@@ -13,6 +13,7 @@ use crate::gc::Stationary;
 use crate::numbers::{PoolBlock, PoolPart};
 use crate::pools::steady::{Contents, Laws, OwnerRun};
 use crate::pools::{PageMap, Temperature};
+use crate::roomy::Roomy;
 use draw::{draw, shuffled, take_full};
 
 /// The fewest candidates for cleaning for which the theory of infinitely many blocks holds: with this many, write
@@ -33,7 +34,7 @@ struct BlockFill {
 pub(in crate::pools) struct Plan {
     data: Vec<BlockFill>,
     map: Vec<BlockFill>,
-    free: Vec<VecDeque<PoolBlock>>,
+    free: Vec<Roomy<VecDeque<PoolBlock>>>,
     /// Data programs per host page write.
     pub(in crate::pools) amplification: f64,
 }
@@ -57,7 +58,7 @@ struct PageBalance {
 struct ErasedBlocks(Vec<Vec<PoolBlock>>);
 
 impl ErasedBlocks {
-    fn new(free: &[VecDeque<PoolBlock>], rng: &mut Rng) -> Self {
+    fn new(free: &[Roomy<VecDeque<PoolBlock>>], rng: &mut Rng) -> Self {
         Self(free.iter().map(|blocks| shuffled(blocks.iter().copied().collect(), rng)).collect())
     }
 

@@ -1,28 +1,29 @@
 //! How far the erase counts of a pool's blocks are apart, for static wear-levelling: data are exchanged between blocks
 //! of high and low counts (Kim 2009, section 5.3.4.2, after Lofgren et al., US patent 6,850,443).
 
+use crate::roomy::Roomy;
 use std::collections::VecDeque;
 
 /// The number of blocks in use by their erase counts. Knows the lowest count without looking at all blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct EraseSpread {
     /// The lowest count.
     lowest: u32,
     /// Number of blocks with the lowest count, with one erase more, and so on. The first is not zero, unless no block
     /// is left.
-    blocks: VecDeque<u32>,
+    blocks: Roomy<VecDeque<u32>>,
 }
 
 impl EraseSpread {
     /// `blocks` blocks, which have been erased `erases` times each.
     pub(super) fn new(erases: u32, blocks: u32) -> Self {
-        Self { lowest: erases, blocks: VecDeque::from([blocks]) }
+        Self { lowest: erases, blocks: Roomy(VecDeque::from([blocks])) }
     }
 
     /// Blocks with these counts.
     pub(super) fn of(counts: impl Iterator<Item = u32> + Clone) -> Self {
         let lowest = counts.clone().min().unwrap_or(0);
-        let mut spread = Self { lowest, blocks: VecDeque::new() };
+        let mut spread = Self { lowest, blocks: Roomy::default() };
         counts.for_each(|erases| spread.add(erases));
         spread
     }

@@ -88,9 +88,6 @@ mod tests {
         fn memory_bits(&self) -> u64 {
             0
         }
-        fn copy(&self) -> Box<dyn ModePolicy> {
-            Box::new(self.clone())
-        }
     }
 
     const PAGES: u32 = 4;

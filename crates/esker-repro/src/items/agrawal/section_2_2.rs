@@ -136,6 +136,7 @@ fn measure(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn a_package_delivers_what_its_times_add_up_to() {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let claims = run(&ITEM, &context).unwrap().claims;
         let rate = |index: usize| claims[index].measured.unwrap();
         for (index, us) in [(0, 130.6), (1, 105.6), (2, 305.6), (3, 105.6)] {

@@ -56,6 +56,7 @@ fn efficiency(work: &MicroBenchmark<'_>, share: Ratio) -> Result<f64, ReproduceE
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn half_the_data_mean_more_than_twice_the_efficiency() {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let claims = run(&ITEM, &context).unwrap().claims;
         assert_eq!(claims[0].verdict, ClaimVerdict::Met);
         // Theory of greedy victims: 1 / A, with A = 3.4 if 15 % are spare, and 1.3 if the host fills half of the rest.

@@ -128,6 +128,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn every_row_can_be_built_and_serves() {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         for row in &ROWS {
             let short = WorkloadSettings { head: Some(200), ..requests() };
             let results = traces::run(&ITEM, &context, PlannedRun::new(raid(row.gang, 64), short), (0, 1)).unwrap();

@@ -88,6 +88,7 @@ fn moved(item: &Item, published: &Published, results: &RunResults) -> Claim {
 mod tests {
     use super::super::drives::SPARE_FACTOR;
     use super::*;
+    use std::sync::Arc;
 
     /// The configuration has the figures of the release: 0.2384 us per sector, 15 % spare blocks in each plane.
     #[test]
@@ -103,7 +104,10 @@ mod tests {
     #[test]
     fn without_traces_the_published_values_are_unreachable_and_say_which_files_to_give() {
         let cancel = std::sync::atomic::AtomicBool::new(false);
-        let claims = run(&ITEM, &Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel }).unwrap().claims;
+        let claims =
+            run(&ITEM, &Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() })
+                .unwrap()
+                .claims;
         assert_eq!(claims.len(), 4);
         assert!(claims.iter().all(|claim| claim.verdict == crate::ClaimVerdict::Unreachable));
         assert!(claims[3].reason.contains("ssd-postmark-aligned2.trace"), "{}", claims[3].reason);

@@ -107,6 +107,7 @@ pub(super) fn pages_moved(results: &esker_results::RunResults) -> u64 {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -117,7 +118,7 @@ pub(super) mod tests {
     /// Runs a shortened synthetic workload on `drive`, to check the configuration.
     pub(in crate::items) fn short(item: &Item, drive: Drive, timeline: u32) -> esker_results::RunResults {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let workload = WorkloadSettings { head: Some(200), ..EXCHANGE.settings(&context).unwrap() };
         let drive = drive.changed(|ssd| ssd.geometry.blocks_per_plane = 64);
         traces::run(item, &context, PlannedRun { timeline, ..PlannedRun::new(drive.system(), workload) }, (0, 1))
@@ -127,7 +128,7 @@ pub(super) mod tests {
     /// Runs an item without traces, and returns its message about that.
     pub(in crate::items) fn without_traces(workload: &PaperWorkload) -> String {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         workload.settings(&context).unwrap_err()
     }
 

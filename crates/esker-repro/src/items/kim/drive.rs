@@ -205,6 +205,7 @@ impl<D: ?Sized> Observer<D> for Watch<'_> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use crate::{ClaimVerdict, Context, Item, ItemOutcome, ReproduceError};
@@ -220,6 +221,7 @@ pub(super) mod tests {
             traces: None,
             progress: &|share| assert!((0.0..=1.0).contains(&share)),
             cancel: &cancel,
+            drives: Arc::default(),
         };
         let outcome = measure(item, &context, part).unwrap();
         for claim in &outcome.claims {
@@ -243,7 +245,7 @@ pub(super) mod tests {
         use super::{Setup, simulate};
         use crate::items::kim::workload::CELLO;
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let workload = CELLO.shortened(0.01);
         let run = simulate(&super::super::figure_3_12::ITEM, &context, &Setup::new(&workload, "DFTL", (0, 1))).unwrap();
         assert_eq!(run.served.len() as u64, workload.requests);
@@ -260,7 +262,7 @@ pub(super) mod tests {
         use super::{Setup, simulate};
         use crate::items::kim::workload::WEB_SEARCH;
         let cancel = AtomicBool::new(true);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let run = simulate(
             &super::super::figure_3_12::ITEM,
             &context,

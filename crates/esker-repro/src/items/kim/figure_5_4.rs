@@ -114,8 +114,8 @@ fn phases(
     pause: Nanos,
 ) -> Result<Phases, ReproduceError> {
     let error = |fault: ItemFault| ReproduceError::of(item, fault);
-    let mut simulation =
-        Simulation::new(experiment(item, busting, data)?).map_err(|fault| error(ItemFault::from(fault)))?;
+    let mut simulation = Simulation::with(experiment(item, busting, data)?, Some(&context.drives))
+        .map_err(|fault| error(ItemFault::from(fault)))?;
     let all = requests(context.seed, data, pause);
     let arrivals: Vec<(usize, Nanos)> = all.iter().map(|(phase, arrival)| (*phase, arrival.at)).collect();
     let mut responses = Responses { response_ms: vec![0.0; all.len()], arrivals, failed: 0 };

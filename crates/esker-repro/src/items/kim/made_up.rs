@@ -70,7 +70,7 @@ impl MadeUp {
         let progress = |ended: u64, all: u64| {
             (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
         };
-        let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
+        let options = RunOptions { progress: Some(&progress), ..context.run_options() };
         let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
         let profile = experiment.profile(context.cancel).map_err(|fault| error(fault.into()))?;
         Run::of(self.name, &results, &profile).map_err(|_| error(ItemFault::Saturated))
@@ -79,6 +79,7 @@ impl MadeUp {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use crate::{Context, Item, ItemOutcome, ReproduceError};
@@ -90,7 +91,7 @@ pub(super) mod tests {
     ) -> ItemOutcome {
         let cancel = AtomicBool::new(false);
         let progress = |share| assert!((0.0..=1.0).contains(&share));
-        let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel, drives: Arc::default() };
         let outcome = measure(item, &context).unwrap();
         for claim in &outcome.claims {
             assert_eq!(claim.item, item.name);

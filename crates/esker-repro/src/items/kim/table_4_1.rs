@@ -4,7 +4,7 @@ use super::single_page::read_and_write;
 use crate::drive::Drive;
 use crate::{Claim, Context, Item, ItemFault, ItemOutcome, ReproduceError};
 
-use esker_sim::{Experiment, RunOptions};
+use esker_sim::Experiment;
 
 /// The item.
 pub(in crate::items) const ITEM: Item = Item {
@@ -48,7 +48,7 @@ fn disk_us(item: &Item, context: &Context<'_>) -> Result<f64, ReproduceError> {
         context.seed
     );
     let experiment = Experiment::from_str(&text, "the item's experiment").map_err(|fault| error(fault.into()))?;
-    let options = RunOptions { progress: None, cancel: Some(context.cancel), cost: false };
+    let options = context.run_options();
     let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
     Ok(results.requests.all.response_time.mean_us)
 }

@@ -117,6 +117,7 @@ fn figure(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::super::made_up::tests::outcome;
@@ -127,7 +128,7 @@ mod tests {
         let outcome = outcome(&ITEM, |item, context| measure(item, context, 0.2));
         assert_eq!((outcome.claims.len(), outcome.figures.len()), (20, 2));
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         for row in ROWS {
             let of = MadeUp { requests: 5_000, ..row }.simulate(&ITEM, &context, (0, 1)).unwrap().characteristics;
             let near = |found: f64, expected: f64| {

@@ -83,7 +83,7 @@ impl Tested {
         let progress = |ended: u64, all: u64| {
             (context.progress)((part.0 as f64 + ended as f64 / all.max(1) as f64) / part.1 as f64);
         };
-        let options = RunOptions { progress: Some(&progress), cancel: Some(context.cancel), cost: false };
+        let options = RunOptions { progress: Some(&progress), ..context.run_options() };
         let results = esker_sim::run(&experiment, &options).map_err(|fault| error(fault.into()))?;
         match (results.requests.errors, &results.saturated) {
             (0, None) => Ok(results),

@@ -286,8 +286,7 @@ impl<'a> Runs<'a> {
         let progress = |ended: u64, requests: u64| {
             report(((done + ended as f64 / requests.max(1) as f64) / all).min(1.0));
         };
-        let options =
-            RunOptions { progress: Some(&progress), cancel: Some(self.context.cancel), ..RunOptions::default() };
+        let options = RunOptions { progress: Some(&progress), ..self.context.run_options() };
         let results = esker_sim::run_workload(&experiment, &workload, &options).map_err(|fault| error(fault.into()))?;
         if results.saturated.is_some() {
             return Err(error(ItemFault::Saturated));

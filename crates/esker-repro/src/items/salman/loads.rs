@@ -203,6 +203,7 @@ fn duration(accesses: &[Access]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn stand_ins_have_the_columns_of_the_table() {
@@ -244,7 +245,7 @@ mod tests {
         std::fs::write(folder.path().join("usr_0.csv"), lines).unwrap();
         let cancel = std::sync::atomic::AtomicBool::new(false);
         let traces = Some(folder.path().to_path_buf());
-        let context = Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let item = &super::super::figure_7_1::ITEM;
         let scale = Scale { fewer: 1000, seed: 1 };
         let all = of_column(item, &context, USR, 1700, scale).unwrap();

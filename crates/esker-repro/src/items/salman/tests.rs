@@ -1,5 +1,6 @@
 //! What the tests of all items share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cluster::Scale;
@@ -14,7 +15,8 @@ const FEW: Scale = Scale { fewer: 40, seed: 1 };
 pub(super) fn outcome(item: &Item, measure: Measure) -> ItemOutcome {
     let cancel = AtomicBool::new(false);
     let progress = |share: f64| assert!((0.0..=1.0).contains(&share));
-    measure(item, &Context { seed: 1, traces: None, progress: &progress, cancel: &cancel }, FEW).unwrap()
+    measure(item, &Context { seed: 1, traces: None, progress: &progress, cancel: &cancel, drives: Arc::default() }, FEW)
+        .unwrap()
 }
 
 /// Runs an item in short. Asserts that its claims are its own and on stand-ins, and that every figure has points.
@@ -36,7 +38,7 @@ pub(super) fn short(item: &Item, measure: Measure) -> ItemOutcome {
 fn a_run_can_be_stopped() {
     let cancel = AtomicBool::new(false);
     cancel.store(true, Ordering::Relaxed);
-    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     // A scale and a seed of its own, so that no other test has left its results.
     let stopped = (super::figure_2_4::ITEM.run)(&super::figure_2_4::ITEM, &context);
     assert!(matches!(stopped, Err(ReproduceError::Cancelled)));
@@ -49,7 +51,7 @@ fn a_run_can_be_stopped() {
 fn the_tables_of_the_documentation() {
     let wanted = std::env::var("ESKER_ITEM").unwrap_or_default();
     let cancel = AtomicBool::new(false);
-    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     let items = crate::ITEMS.iter().filter(|item| item.name.starts_with("salman/") && item.name.contains(&wanted));
     for item in items {
         for claim in (item.run)(item, &context).unwrap().claims {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use esker_core::{Bytes, Ratio, jobs};
-use esker_sim::{Experiment, OneOrMore, RunError, RunOptions, RunSettings, Workload, WorkloadSettings};
+use esker_sim::{Experiment, OneOrMore, RunError, RunSettings, Workload, WorkloadSettings};
 
 use super::contestants::{self, BEST_SPLIT, Contestant};
 use super::loads::{Load, MEAN_GAP};
@@ -169,7 +169,7 @@ impl Round<'_> {
         let run = RunSettings { seed: *seed, warm_up_requests: self.plan.requests / 2, ..RunSettings::default() };
         let system = cell.pair.system(&one.store, self.touched, cell.fast_percent);
         let experiment = Experiment::of(system, settings, run)?;
-        let options = RunOptions { cancel: Some(self.progress.context.cancel), ..RunOptions::default() };
+        let options = self.progress.context.run_options();
         let results = esker_sim::run_workload(&experiment, workload, &options)?;
         match (results.requests.errors, results.saturated) {
             (0, None) => Ok(Measured::of(&results, &cell.pair)),

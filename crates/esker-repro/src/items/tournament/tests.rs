@@ -1,5 +1,6 @@
 //! A small tournament, and verdicts on made-up rows.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::registry;
@@ -21,7 +22,7 @@ fn small(threads: usize) -> Plan {
 fn outcome(plan: &Plan) -> ItemOutcome {
     let cancel = AtomicBool::new(false);
     let progress = |share: f64| assert!((0.0..=1.0).contains(&share));
-    let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel };
+    let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel, drives: Arc::default() };
     play(&QUICK, &context, plan).unwrap()
 }
 
@@ -79,7 +80,7 @@ fn the_full_form_has_every_size_and_intervals_over_seeds() {
 #[test]
 fn it_can_be_stopped() {
     let cancel = AtomicBool::new(true);
-    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     assert!(matches!(play(&QUICK, &context, &small(2)), Err(ReproduceError::Cancelled)));
     assert!(cancel.load(Ordering::Relaxed));
 }

@@ -279,6 +279,7 @@ pub(super) fn moved(item: &Item, policy: &System) -> Claim {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -291,7 +292,7 @@ pub(super) mod tests {
     pub(in crate::items::wu) fn short(item: &Item, measure: Measure) -> ItemOutcome {
         let cancel = AtomicBool::new(false);
         let progress = |share: f64| assert!((0.0..=1.0).contains(&share));
-        let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel, drives: Arc::default() };
         let outcome = measure(item, &context, 0.01).unwrap();
         for claim in &outcome.claims {
             let allowed = [ClaimVerdict::StandIn, ClaimVerdict::Unreachable, ClaimVerdict::Derived];
@@ -327,7 +328,7 @@ pub(super) mod tests {
     #[test]
     fn an_interrupted_run_says_so() {
         let cancel = AtomicBool::new(true);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let mut runs = Runs::new(&super::super::figure_13::ITEM, &context, 0.5, 1);
         let run = runs.run(Pair::new("wu-netapp", Placed::Wardrop));
         assert!(matches!(run, Err(ReproduceError::Cancelled)));

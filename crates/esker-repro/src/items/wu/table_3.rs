@@ -91,6 +91,7 @@ fn generated(item: &Item, context: &Context<'_>, preset: &'static str) -> Result
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn the_generators_have_the_published_mix_and_sizes() {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let outcome = run(&ITEM, &context).unwrap();
         let of = |verdict| outcome.claims.iter().filter(|claim| claim.verdict == verdict).count();
         assert_eq!((of(ClaimVerdict::Derived), of(ClaimVerdict::Unreachable)), (6, 2));

@@ -108,7 +108,7 @@ impl Part<'_> {
             return Err(ReproduceError::Cancelled);
         }
         let progress = |ended: u64, all: u64| _ = self.go_on(ended as f64 / all.max(1) as f64);
-        let options = RunOptions { progress: Some(&progress), cancel: Some(self.context.cancel), cost: false };
+        let options = RunOptions { progress: Some(&progress), ..self.context.run_options() };
         let results = esker_sim::run(experiment, &options).map_err(|fault| self.error(fault))?;
         match results.requests.errors {
             0 => Ok(results),
@@ -137,7 +137,8 @@ impl Part<'_> {
         let mut experiment = volume.experiment(synthetic, 0, seed).map_err(|fault| self.error(fault))?;
         experiment.run.backlog_limit = BACKLOG_MAX;
         let workload = experiment.open_workload(self.context.cancel).map_err(|fault| self.error(fault))?;
-        let mut simulation = Simulation::new(experiment).map_err(|fault| self.error(fault))?;
+        let mut simulation =
+            Simulation::with(experiment, Some(&self.context.drives)).map_err(|fault| self.error(fault))?;
         let left_out = Cell::default();
         let arrivals = simulation.arrivals(&workload, &left_out).map_err(|fault| self.error(fault))?;
         let mut requests = arrivals.map(|arrival| arrival.request);
@@ -204,6 +205,7 @@ impl Saturation {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use crate::{ClaimVerdict, Context, Item, ItemOutcome, ReproduceError};
@@ -215,7 +217,7 @@ pub(super) mod tests {
     pub(in crate::items::wu) fn short(item: &Item, measure: Measure) -> ItemOutcome {
         let cancel = AtomicBool::new(false);
         let progress = |share| assert!((0.0..=1.0).contains(&share));
-        let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &progress, cancel: &cancel, drives: Arc::default() };
         let outcome = measure(item, &context, 0.01).unwrap();
         for claim in &outcome.claims {
             assert_eq!(claim.item, item.name);

@@ -1,5 +1,6 @@
 //! What the tests of all items share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_sim::CacheReply;
@@ -15,7 +16,7 @@ type Measure = fn(&Item, &Context<'_>, Scale) -> Result<ItemOutcome, ReproduceEr
 pub(super) fn outcome(run: impl Fn(&Context<'_>) -> Result<ItemOutcome, ReproduceError>) -> ItemOutcome {
     let cancel = AtomicBool::new(false);
     let progress = |share: f64| assert!((0.0..=1.0).contains(&share));
-    run(&Context { seed: 1, traces: None, progress: &progress, cancel: &cancel }).unwrap()
+    run(&Context { seed: 1, traces: None, progress: &progress, cancel: &cancel, drives: Arc::default() }).unwrap()
 }
 
 /// The outcome of `measure` on caches of a 64th and few requests. Asserts that every claim belongs to the item and is
@@ -33,7 +34,7 @@ pub(super) fn short(item: &Item, measure: Measure) -> ItemOutcome {
         assert!(figure.curves.iter().all(|curve| !curve.points.is_empty() && finite(curve)), "{}", figure.title);
     }
     let cancel = AtomicBool::new(false);
-    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     cancel.store(true, Ordering::Relaxed);
     assert!(matches!(measure(item, &context, scale), Err(ReproduceError::Cancelled)), "it can be stopped");
     outcome
@@ -60,7 +61,7 @@ fn checked(item: &Item, run: impl Fn(&Context<'_>) -> Result<ItemOutcome, Reprod
         assert!(figure.curves.iter().all(|curve| !curve.points.is_empty() && finite(curve)), "{}", figure.title);
     }
     let cancel = AtomicBool::new(true);
-    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     assert!(matches!(run(&context), Err(ReproduceError::Cancelled)), "it can be stopped");
     outcome
 }
@@ -121,7 +122,7 @@ fn the_response_times_of_the_documentation() {
 fn a_run_in_time_is_the_same_on_two_threads_at_once() {
     let run = || {
         let cancel = AtomicBool::new(false);
-        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+        let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
         let mut runs = Runs::new(&super::figure_9::ITEM, &context, Scale { part: 64, fewer: 8 }, 1);
         let load = Load { reply: CacheReply::AfterFill, arrivals: Arrivals::PerSecond(335) };
         runs.timed_under(WEB_SEARCH_2, Cache::new(3, 25, "farc").zero_migration(), load).unwrap()
@@ -138,7 +139,7 @@ fn a_run_in_time_is_the_same_on_two_threads_at_once() {
 #[test]
 fn what_holds_on_web_search_2_stays_held() {
     let cancel = AtomicBool::new(false);
-    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     let mut runs = Runs::new(&super::figure_6::ITEM, &context, Scale::TIMED, usize::MAX);
     let mut of = |cache: Cache| runs.counted(WEB_SEARCH_2, cache.open(OpenBlocks::One)).unwrap();
     let thousands = |erases: u64| erases as f64 * f64::from(Scale::TIMED.part) / 1e3;

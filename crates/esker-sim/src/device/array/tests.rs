@@ -34,9 +34,7 @@ fn array(children: u32, stripe: u64, capacity: Bytes, child_depth: u32, depth: O
         stripe: Bytes(stripe),
         queue_depth: depth,
     };
-    settings
-        .build(Instance { name: "a".to_string(), seed: 1, preconditioned: false, children: list, joining: 0 })
-        .unwrap()
+    settings.build(Instance::new("a", list)).unwrap()
 }
 
 #[derive(Default)]
@@ -129,7 +127,7 @@ fn requests_that_pass_the_engine_take_as_long_as_those_it_serves() {
         let children: Vec<Child> = (0..3).map(|index| constant(&format!("c{index}"), Bytes::mib(1), 2)).collect();
         let devices = children.iter().map(|child| child.device.capacity()).collect();
         let engine = StripeEngine::new(&StripeSettings { unit: Bytes::kib(8), devices }).unwrap();
-        let instance = Instance { name: "a".to_string(), seed, preconditioned: false, children, joining: 0 };
+        let instance = Instance { seed, ..Instance::new("a", children) };
         EngineDevice::new(KIND.name, engine, instance, Some(20))
     };
     for seed in 0..20 {

@@ -19,10 +19,10 @@ fn hybrid(keys: &str) -> Box<dyn Reporting> {
         let settings = ConstantSettings { service_time, service: Default::default(), servers, capacity, queue_depth };
         Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) }
     };
-    let (name, children) = ("volume".to_string(), vec![child("a"), child("b")]);
+    let children = vec![child("a"), child("b")];
     let table = format!("children = [\"a\", \"b\"]\nextent = \"4KiB\"\npolicy = {{ kind = \"static-split\" }}\n{keys}");
     let settings: HybridSettings = toml::from_str(&table).unwrap();
-    settings.build(Instance { name, seed: 1, preconditioned: false, children, joining: 0 }).unwrap()
+    settings.build(Instance::new("volume", children)).unwrap()
 }
 
 #[derive(Default)]

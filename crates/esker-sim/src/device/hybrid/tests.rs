@@ -21,13 +21,7 @@ fn constant(name: &str, capacity: Bytes) -> Constant {
 
 fn instance(children: Vec<Box<dyn Reporting>>) -> Instance {
     let child = |(index, device)| Child { name: format!("c{index}"), device };
-    Instance {
-        name: "parent".to_string(),
-        seed: 1,
-        preconditioned: false,
-        children: children.into_iter().enumerate().map(child).collect(),
-        joining: 0,
-    }
+    Instance::new("parent", children.into_iter().enumerate().map(child).collect())
 }
 
 fn settings(children: usize, allocate: Allocate) -> HybridSettings {

@@ -98,7 +98,7 @@ fn replay(
     design: &Design,
 ) -> Result<PolicyReplay, StudyError> {
     let experiment = experiment(inputs.workload, design, Ratio::ONE, inputs.settings)?;
-    let mut simulation = Simulation::new(experiment).map_err(StudyError::design)?;
+    let mut simulation = Simulation::with(experiment, Some(inputs.drives)).map_err(StudyError::design)?;
     simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
     let (mut parts, mut counts) = (PlayedParts::new(simulation, &sample.requests), QuarterCounts::default());
     let mut results = PolicyReplay { policy: policy.into(), ..PolicyReplay::default() };

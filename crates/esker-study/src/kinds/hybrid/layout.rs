@@ -78,7 +78,7 @@ pub(super) fn layout(
 
 /// Returns the capacity of a simulated drive.
 fn capacity(drive: &DeviceDescription) -> Result<Bytes, StudyError> {
-    let instance = Instance { name: String::new(), seed: 1, preconditioned: false, children: Vec::new(), joining: 0 };
+    let instance = Instance::new("", Vec::new());
     Ok(drive
         .settings
         .build(instance)

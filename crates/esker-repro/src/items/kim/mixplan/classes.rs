@@ -155,6 +155,7 @@ fn mean_request(load: &Load) -> f64 {
 #[cfg(test)]
 pub(in crate::items::kim) mod tests {
     use std::fmt::Write as _;
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::super::{FINANCIAL, WORKLOADS};
@@ -176,7 +177,13 @@ pub(in crate::items::kim) mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("Financial1-first10k.spc"), text).unwrap();
         let cancel = AtomicBool::new(false);
-        with(&Context { seed: 1, traces: Some(folder.path().into()), progress: &|_| {}, cancel: &cancel })
+        with(&Context {
+            seed: 1,
+            traces: Some(folder.path().into()),
+            progress: &|_| {},
+            cancel: &cancel,
+            drives: Arc::default(),
+        })
     }
 
     #[test]

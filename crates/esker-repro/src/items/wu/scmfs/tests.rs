@@ -1,5 +1,6 @@
 //! Verdicts on made-up measurements, and one quick measurement of each item.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use esker_core::Bytes;
@@ -227,7 +228,7 @@ fn claims_are_stated_before_the_run_as_they_are_after_it() {
 #[test]
 fn every_item_measures_this_machine_or_says_why_not() {
     let cancel = AtomicBool::new(false);
-    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     for (item, _) in items() {
         let outcome = measure_here(item, &QUICK, &context).unwrap();
         assert_eq!(outcome.claims.len(), stated(item).unwrap().len());
@@ -242,7 +243,7 @@ fn every_item_measures_this_machine_or_says_why_not() {
 #[test]
 fn an_item_that_is_stopped_ends() {
     let cancel = AtomicBool::new(true);
-    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel, drives: Arc::default() };
     for (item, _) in items() {
         // Where nothing can be mounted, there is nothing to stop.
         match measure_here(item, &QUICK, &context) {
