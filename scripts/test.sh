@@ -17,6 +17,8 @@ trap 'kill -- "-$unit_tests" 2>/dev/null || true; rm -f "$units"' EXIT
 failed=0
 tests --no-fail-fast --test '*' || failed=1
 wait "$unit_tests" || failed=1
+# Nothing is left to end, and the number may soon be another process's.
+trap 'rm -f "$units"' EXIT
 cat "$units"
 tests --no-fail-fast --doc || failed=1
 exit "$failed"

@@ -16,8 +16,8 @@ use crate::SsdSettings;
 const BYTES_MAX: usize = 256 << 20;
 
 /// New drives as preconditioning has left them. Whoever runs many experiments gives it to all of their drives
-/// ([`Ssd::sharing`]): one with the settings, the seed and the condition of an earlier drive then
-/// takes a copy instead of being written again. The results are the same.
+/// ([`Ssd::sharing`]): one with the settings, the seed and the condition of an earlier drive then takes a copy instead
+/// of being written again. The results are the same.
 ///
 /// It takes up to 256 MiB, and forgets the drives that were not asked for longest.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ struct Contents {
 }
 
 impl PreconditionedDrives {
-    /// Calls `action` with what is known of `drive`. If that is nothing, `action` finds it out and says so; whoever asks
-    /// for the same meanwhile waits.
+    /// Calls `action` with what is known of `drive`. If that is nothing, `action` makes it known; whoever asks for the
+    /// same drive meanwhile waits.
     fn with<T>(&self, drive: NewDrive, action: impl FnOnce(&mut Option<Contents>) -> T) -> T {
         let kept = self.kept(drive);
         // If another drive panicked before it knew, nothing is known.
