@@ -584,6 +584,7 @@ proptest! {
                             ecc: None,
                             write_modes: None,
                             write_buffer: None,
+                            controller: None,
                             queue_depth: settings.queue_depth.max(1),
                             ..settings.clone()
                         };
