@@ -93,7 +93,7 @@ pub enum BuildError {
         frontiers: u32,
         /// Value of `cleaning.threshold`.
         threshold: Ratio,
-        /// The key that states the spare space, and a value of it that would work.
+        /// The key that states the spare space, and a value of it that would work; 100 % if none would.
         remedy: (&'static str, Ratio),
     },
     /// A block-mapped translation layer needs more blocks than a pool has.
@@ -219,9 +219,13 @@ impl Hint for BuildError {
                 if reserve > frontiers { ", or a lower `cleaning.threshold`" } else { "" },
                 if *frontiers > 1 { ", or write_frontiers = \"pool\"" } else { "" },
             )),
-            Self::NoSpareSpace { remedy: (key, value), .. } => {
+            Self::NoSpareSpace { remedy: (key, value), .. } if *value < Ratio::ONE => {
                 Some(format!("{key} = \"{value}\" would work, or a lower `cleaning.threshold`"))
             }
+            Self::NoSpareSpace { reserve, frontiers, .. } => Some(format!(
+                "give a pool more blocks: a larger `pool` or `geometry.blocks_per_plane`{}",
+                if reserve > frontiers { ", or a lower `cleaning.threshold`" } else { "" },
+            )),
             Self::NoUpdateBlocks { remedy, .. } if *remedy < Ratio::ONE => {
                 Some(format!("over_provisioning = \"{remedy}\" would work"))
             }

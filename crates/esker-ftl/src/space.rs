@@ -214,12 +214,16 @@ impl Space {
         spare / self.data_pages_per_block
     }
 
-    /// Returns the smallest share of `whole`, in whole percent, that leaves enough room.
+    /// Returns the smallest share of `whole`, in whole percent, that leaves enough room; 100 % if none does.
     fn least_spare(&self, whole: u32) -> Ratio {
+        let room = self.room_per_pool(self.reserve);
         (1..100)
             .map(Ratio::percent)
-            .find(|spare| share_left(*spare, whole).div_ceil(self.pools) <= self.room_per_pool(self.reserve))
-            .unwrap_or(Ratio::percent(99))
+            .find(|spare| {
+                let left = share_left(*spare, whole);
+                left >= self.pools && left.div_ceil(self.pools) <= room
+            })
+            .unwrap_or(Ratio::ONE)
     }
 
     /// Returns the smallest over-provisioning, in whole percent, that leaves the host at most `pages`; 100 % if none
@@ -274,6 +278,7 @@ mod tests {
     use esker_nand::PoolScope;
 
     use super::*;
+    use crate::WearSettings;
     use crate::testing::{DriveSettings, agrawal};
 
     fn space(settings: &DriveSettings) -> Result<Space, BuildError> {
@@ -349,5 +354,23 @@ mod tests {
         assert!(matches!(space(&settings), Err(BuildError::Value(ValueError::NotAShare { .. }))));
         settings.spare_factor = Some(Ratio::parts_per_billion(999_999_999));
         assert_eq!(space(&settings), Err(BuildError::NoHostPages { host: 0, pools: 8 }));
+    }
+
+    /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the 15,564 others can be filled, less than
+    /// 6 %. With 95 % bad, none can, and no spare space is recommended.
+    #[test]
+    fn no_spare_space_is_recommended_where_none_is_enough() {
+        for (bad, remedy, hint) in [
+            (90, Ratio::percent(95), "spare_factor = \"95%\" would work, or a lower `cleaning.threshold`"),
+            (95, Ratio::ONE, "give a pool more blocks: a larger `pool` or `geometry.blocks_per_plane`, or a lower"),
+        ] {
+            let mut settings = agrawal();
+            (settings.over_provisioning, settings.spare_factor) = (None, Some(Ratio::percent(15)));
+            settings.wear = Some(WearSettings { factory_bad_blocks: Ratio::percent(bad), ..WearSettings::default() });
+            let error = space(&settings).unwrap_err();
+            let BuildError::NoSpareSpace { remedy: found, .. } = &error else { panic!("{error}") };
+            assert_eq!(*found, ("spare_factor", remedy));
+            assert!(error.hint().unwrap().starts_with(hint), "{:?}", error.hint());
+        }
     }
 }
