@@ -13,7 +13,7 @@ use esker_testkit::Bench;
 const PAGE: u64 = 4096;
 /// A smoke run only shows that everything works. It takes a small drive and few requests.
 fn requests() -> u64 {
-    if Bench::is_smoke() { 20_000 } else { 4_000_000 }
+    if Bench::is_smoke() { 5_000 } else { 4_000_000 }
 }
 /// Blocks of a plane of a drive in a smoke run.
 const SMOKE_BLOCKS: u32 = 32;
@@ -149,7 +149,7 @@ fn page_operations(ssd: &Ssd) -> u64 {
 
 /// Measures random writes of one page to a share of the space: per request, and per page operation that they cause.
 fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
-    let requests = if Bench::is_smoke() { requests / 32 } else { requests };
+    let requests = if Bench::is_smoke() { requests / 256 } else { requests };
     let setup = || {
         let filled = Precondition::Filled { utilisation: Ratio::ONE };
         let build = |settings: &mut SsdSettings| {

@@ -6,13 +6,15 @@ use esker_trace::{
     Characteriser, CharacteriserSettings, DenseMap, Filter, FilterSettings, Operation, Record, VolumeIndex,
 };
 
-const RECORDS: u64 = 5_000_000;
+fn record_count() -> u64 {
+    if Bench::is_smoke() { 50_000 } else { 5_000_000 }
+}
 
 /// A skewed load of 8 KiB on average over four volumes, `gib` GiB each; a third is sequential.
 fn records(gib: u64, response: bool) -> Vec<Record> {
     let mut rng = Rng::new(1);
     let (mut at, mut ends) = (0, [0u64; 4]);
-    (0..RECORDS)
+    (0..record_count())
         .map(|_| {
             at += rng.below(200_000);
             let volume = rng.below(4) as usize;
@@ -55,7 +57,7 @@ fn main() {
     Bench::new("map densely, 400 GiB").rate("records", || {
         let sum = records.iter().filter_map(|record| map.map(record.volume, record.offset)).fold(0, u64::wrapping_add);
         std::hint::black_box(sum);
-        RECORDS
+        record_count()
     });
     Bench::new("filter").rate("records", || {
         let settings = FilterSettings { shift_bytes: 512, speed: Some(2.0), ..FilterSettings::default() };

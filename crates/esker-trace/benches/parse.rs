@@ -12,13 +12,15 @@ use esker_trace::{
     TraceReader, TraceWriter, VolumeIndex, VolumeNames,
 };
 
-const RECORDS: u64 = 1_000_000;
+fn record_count() -> u64 {
+    if Bench::is_smoke() { 10_000 } else { 1_000_000 }
+}
 
 /// Mixed sizes, a third sequential, a few volumes, 100 ns steps.
 fn records(volumes: u64) -> Vec<Record> {
     let mut rng = Rng::new(1);
     let (mut at, mut end) = (1_172_163_102_415_432_900, 0);
-    (0..RECORDS)
+    (0..record_count())
         .map(|_| {
             at += 100 * (1 + rng.below(20_000));
             let offset = if rng.below(3) == 0 { end } else { rng.below(1 << 28) * 512 };
@@ -95,7 +97,7 @@ fn read(bytes: &'static [u8]) -> u64 {
         count += batch.len() as u64;
         sum = batch.iter().fold(sum, |sum, record| sum.wrapping_add(record.offset));
     }
-    assert_eq!(count, RECORDS);
+    assert_eq!(count, record_count());
     std::hint::black_box(sum)
 }
 

@@ -5,8 +5,9 @@ use esker_testkit::Bench;
 use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModelFitter};
 
 fn records(address: &str) -> Synthesiser {
+    let requests = if Bench::is_smoke() { 20_000 } else { 2_000_000 };
     let settings = format!(
-        r#"{{ "requests": 2000000, "address": {address}, "sequential_fraction": "30%",
+        r#"{{ "requests": {requests}, "address": {address}, "sequential_fraction": "30%",
               "size": [{{ "size": "4KiB", "weight": 3 }}, {{ "size": "64KiB", "weight": 1 }}],
               "arrivals": {{ "kind": "bursty", "rate": "1000/s", "on": "10ms", "off": "90ms" }} }}"#
     );

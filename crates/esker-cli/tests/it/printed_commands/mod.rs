@@ -18,6 +18,7 @@ use crate::support::{Run, esker_ok, run_to_its_end};
 const INSTEAD: &[(&str, &str, &str)] = &[
     ("--requests 5000000", "--requests 5000", "the number makes no difference to whether it works"),
     ("--requests 1000000", "--requests 5000", "the number makes no difference to whether it works"),
+    ("--transactions 5000", "--transactions 500", "the number makes no difference to whether it works"),
     ("reproduce --all", "reproduce agrawal/traces", "minutes; each item is tested in its crate"),
     ("agrawal/table-3", "agrawal/traces", "seconds; each item is tested in its crate"),
     ("reproduce agrawal --", "reproduce agrawal/traces --", "minutes; each item is tested in its crate"),
@@ -39,6 +40,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("examples/cluster.toml", "examples/sweep.toml", "a quarter of a minute; a test of esker-sim runs it"),
     ("examples/owned-flash.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),
     ("examples/hybrid-policies.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),
+    ("examples/mixed-sim.toml", "examples/sweep.toml", "seconds; a test of esker-sim runs it"),
+    ("examples/sleeping-disk.toml", "examples/sweep.toml", "a quarter of a minute; a test of esker-sim runs it"),
     ("emulate examples/wu-pair.toml", "emulate wu-pair.toml", "its sockets would lie among the examples"),
     ("examples/wu-pair.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
     (
@@ -136,6 +139,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("esker plan", "esker plan --only samsung-983-zet,toshiba-mg10", "half a minute with all products"),
     ("--hybrids --caches --plan", "--caches", "two minutes together; each is run alone"),
     ("--hybrids --caches --capacity", "--hybrids --capacity", "half a minute; a test of `plan` runs both"),
+    ("40TB --hybrids --caches", "40TB --hybrids", "seconds; each is run alone"),
     ("40TB --caches", "40TB --caches --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
     ("40TB --hybrids", "40TB --hybrids --only micron-7450-pro,toshiba-mg10", "a quarter of a minute with all products"),
     ("kim/ch3.5", "agrawal/traces", "a minute; each item is tested in its crate"),
