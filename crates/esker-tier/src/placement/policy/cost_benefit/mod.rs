@@ -51,7 +51,7 @@ struct CostBenefitSettings {
 const MOVES_FEW: usize = 4;
 /// A device is left by one extent at a time for this many of its requests under way. The copy of an extent waits behind
 /// them, so that with a fixed number of moves the fewest extents would leave the device that has most to do.
-const REQUESTS_PER_MOVE: u32 = 8;
+const REQUESTS_PER_MOVE: u32 = 2;
 /// Most moves under way at a time, however long the queue: fewer than the engine copies at a time. A move that it
 /// refuses for want of a buffer would lose its balance.
 const MOVES_MAX: usize = 20;
@@ -60,11 +60,11 @@ const _: () = assert!(MOVES_FEW <= MOVES_MAX && MOVES_MAX < COPIES_MAX);
 const TOLERANCE: f64 = 0.1;
 /// Balances are halved after this many requests for each extent.
 const REQUESTS_PER_EXTENT: u64 = 4;
-/// Standard deviations by which an extent has to be hotter than another one to take its place. They are many, because
-/// the coldest of several extents is compared with whichever of all the others seems hot.
-const NOISE: f64 = 4.0;
+/// Standard deviations by which an extent has to be hotter than the colder quarter of those on a full device to go
+/// there. They are many, because it is compared again with each of its requests.
+const NOISE: f64 = 6.0;
 /// How many extents are looked at to find the one that is best moved away from a full device.
-const VICTIMS: u32 = 16;
+const VICTIMS: usize = 16;
 /// Requests after which devices without any are taken to have become faster.
 const FADE_AFTER: u64 = 4096;
 /// Most extents of a request that are looked at.
@@ -105,6 +105,16 @@ struct CostBenefit {
     life: Option<LifeBudget>,
     /// Where data from before the first request lie, if the settings say so.
     first: Option<StaticSplit>,
+}
+
+/// What makes room on a full device.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    extent: LogicalExtent,
+    /// What its requests would have cost elsewhere beyond what they have cost here, in nanoseconds.
+    loses: f64,
+    /// The lower quartile of the same for all that were looked at.
+    quartile: f64,
 }
 
 /// Returns true if a device can hold an extent, whether it has room or not.
@@ -199,43 +209,45 @@ impl CostBenefit {
         let (leaves, to) = if views[to].has_room() {
             (extent, to)
         } else {
-            let victim = self.victim(to).filter(|&victim| {
-                let both = self.move_cost(from, to) + self.move_cost(to, from);
-                views[from].has_room() && self.gains(extent, victim, saved) > both
-            });
+            let both = self.move_cost(from, to) + self.move_cost(to, from);
+            let victim =
+                self.victim(to).filter(|victim| views[from].has_room() && self.wins(extent, victim, saved, both));
             let Some(victim) = victim else {
                 wishes.without_room += 1;
                 return;
             };
-            (victim, from)
+            (victim.extent, from)
         };
         self.pace.moves();
         self.moving.push(leaves);
         wishes.moves.push(WishedMove::among_requests(leaves, DeviceIndex(to as u16)));
     }
 
-    /// Returns by how much `extent` is better at the place of `victim` than `victim` itself, beyond what is noise: each
-    /// has had about as many requests as its balance has times `saved`, and numbers of requests vary by their square
-    /// root.
-    fn gains(&self, extent: LogicalExtent, victim: LogicalExtent, saved: f64) -> f64 {
-        let balance = |extent: LogicalExtent| f64::from(self.balances[extent.0 as usize]);
-        let (won, lost) = (balance(extent), -balance(victim).min(0.0));
-        won - lost - NOISE * ((won + lost) * saved).sqrt()
+    /// Returns true if `extent` wins enough at the place of `victim` to pay for `both` moves, and not by chance. It has
+    /// had about as many requests as its balance has times `saved`, and such numbers vary by their square root.
+    fn wins(&self, extent: LogicalExtent, victim: &Victim, saved: f64, both: f64) -> bool {
+        let won = f64::from(self.balances[extent.0 as usize]);
+        // An extent without requests counts as having had one: it may be as hot as others and have had none by chance.
+        let deviation = ((victim.quartile + saved) * saved).sqrt();
+        won - victim.loses > both && won - victim.quartile > NOISE * deviation
     }
 
     /// Returns the extent of `device`, of some that are looked at, that would lose least elsewhere.
-    fn victim(&mut self, device: usize) -> Option<LogicalExtent> {
+    fn victim(&mut self, device: usize) -> Option<Victim> {
         let on = DeviceIndex(device as u16);
-        let mut best: Option<LogicalExtent> = None;
-        for _ in 0..VICTIMS {
+        let mut seen = [(0.0, LogicalExtent(0)); VICTIMS];
+        let mut count = 0;
+        while count < VICTIMS {
             let is_free = |extent| (!self.moving.contains(&extent)).then_some(on);
-            let Some((extent, _)) = self.residents.next_to_leave(on, 4 * VICTIMS, is_free) else { break };
-            let balance = |extent: LogicalExtent| self.balances[extent.0 as usize];
-            if best.is_none_or(|best| balance(extent) > balance(best)) {
-                best = Some(extent);
-            }
+            let Some((extent, _)) = self.residents.next_to_leave(on, 4 * VICTIMS as u32, is_free) else { break };
+            seen[count] = (-self.balances[extent.0 as usize], extent);
+            count += 1;
         }
-        best
+        let seen = &mut seen[..count];
+        seen.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let loses = |index: usize| f64::from(seen[index].0.max(0.0));
+        let &(_, extent) = seen.first()?;
+        Some(Victim { extent, loses: loses(0), quartile: loses((count - 1) / 4) })
     }
 
     fn moved(&mut self, extent: LogicalExtent, outcome: MoveOutcome) {
