@@ -356,8 +356,8 @@ mod tests {
         assert_eq!(space(&settings), Err(BuildError::NoHostPages { host: 0, pools: 8 }));
     }
 
-    /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the 15,564 others can be filled, less than
-    /// 6 %. With 95 % bad, none can, and no spare space is recommended.
+    /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the other 15,564 can be filled, more
+    /// than 5 % and less than 6. With 95 % bad, none can, and no spare space is recommended.
     #[test]
     fn no_spare_space_is_recommended_where_none_is_enough() {
         for (bad, remedy, hint) in [

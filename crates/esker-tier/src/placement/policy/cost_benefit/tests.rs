@@ -48,14 +48,15 @@ fn learn_of(policy: &mut CostBenefit, for_host: bool, kind: RequestKind, begin: 
     }
 }
 
+fn place(policy: &mut CostBenefit, extent: u32, device: u16) {
+    policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(DeviceIndex(device)));
+}
+
 /// A policy that knows a device of 100 us and one of 1 ms. Extents 100 to 103 lie on the slow one, 104 and 105 on the
 /// fast one. Balances are halved from the first extent on, so that these keep theirs for some time.
 fn known(life: Option<Nanos>) -> CostBenefit {
     let mut policy = policy(life);
-    for extent in (100..106u32).rev() {
-        let device = DeviceIndex(u16::from(extent < 104));
-        policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(device));
-    }
+    (100..106).rev().for_each(|extent| place(&mut policy, extent, u16::from(extent < 104)));
     learn(&mut policy, RequestKind::Read, Nanos::from_secs(1), [100, 1_000]);
     policy
 }
@@ -90,9 +91,7 @@ fn more_extents_move_at_a_time_the_longer_the_queue_is() {
     {
         let mut policy = known(None);
         let extents = || 200..240u32;
-        for extent in extents() {
-            policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(DeviceIndex(1)));
-        }
+        extents().for_each(|extent| place(&mut policy, extent, 1));
         let views = views([50, 5], queues);
         let mut wished = Vec::new();
         (0..4).for_each(|_| extents().for_each(|extent| wished.extend(read(&mut policy, extent, &views))));
@@ -120,9 +119,6 @@ fn extents_leave_a_device_with_too_much_to_do() {
 /// on the slow device, is read until it may take a place there. Returns how often, and what makes room.
 fn reads_for_a_place(policy: &mut CostBenefit, coldest: u32, others: u32) -> (u32, u32) {
     let full = views([0, 5], [0, 0]);
-    let place = |policy: &mut CostBenefit, extent: u32, device| {
-        policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(DeviceIndex(device)));
-    };
     [104, 105].into_iter().for_each(|extent| place(policy, extent, 1));
     // No two are so far apart that a look for victims finds none.
     for extent in (20..100).step_by(8) {
@@ -130,8 +126,8 @@ fn reads_for_a_place(policy: &mut CostBenefit, coldest: u32, others: u32) -> (u3
         let reads = if extent == 84 { coldest } else { others };
         (0..reads).for_each(|_| assert_eq!(read(policy, extent, &full), []));
     }
-    let place = (1..100).find_map(|reads| Some((reads, read(policy, 100, &full).pop()?)));
-    let (reads, (victim, to)) = place.expect("a hundred reads are enough");
+    let first = (1..100).find_map(|reads| Some((reads, read(policy, 100, &full).pop()?)));
+    let (reads, (victim, to)) = first.expect("a hundred reads are enough");
     assert_eq!(to, 1);
     (reads, victim)
 }
@@ -168,16 +164,12 @@ fn what_makes_room_and_both_moves_are_paid_for() {
 fn where_all_extents_are_equally_hot_hardly_anything_moves() {
     let mut policy = known(None);
     let (mut free, mut moves, mut rng) = (0, 0, Rng::new(1));
-    let place = |policy: &mut CostBenefit, extent: LogicalExtent, device| {
-        policy.placed(extent, Bytes(u64::from(extent.0) * EXTENT), Some(DeviceIndex(device)));
-    };
-    (0..1_000).for_each(|extent| place(&mut policy, LogicalExtent(extent), u16::from(extent >= 200)));
+    (0..1_000).for_each(|extent| place(&mut policy, extent, u16::from(extent >= 200)));
     for _ in 0..200_000 {
         let views = views([free, 5], [0, 0]);
         for (extent, to) in read(&mut policy, rng.below(1_000) as u32, &views) {
-            let extent = LogicalExtent(extent);
             place(&mut policy, extent, to);
-            let ended = Event::Moved { extent, outcome: MoveOutcome::Done };
+            let ended = Event::Moved { extent: LogicalExtent(extent), outcome: MoveOutcome::Done };
             policy.observe(Nanos::from_secs(10), &ended, &views, &mut Wishes::default());
             (free, moves) = (u32::from(to == 1), moves + 1);
         }
