@@ -149,6 +149,7 @@ impl Device for MultiActuatorDisk {
 impl Reporting for MultiActuatorDisk {
     fn report(&self, into: &mut Report) {
         let arms: Vec<&Disk> = self.arms.iter().map(|(arm, _)| arm).collect();
-        into.add(&self.name, report_of(self.capacity, self.requests.ended, &arms));
+        let report = report_of(self.capacity, self.requests.ended, &arms, into);
+        into.add(&self.name, report);
     }
 }

@@ -528,7 +528,8 @@ impl Device for Disk {
 
 impl Reporting for Disk {
     fn report(&self, into: &mut Report) {
-        into.add(&self.name, report_of(self.capacity, self.measured.requests(), &[self]));
+        let report = report_of(self.capacity, self.measured.requests(), &[self], into);
+        into.add(&self.name, report);
     }
 }
 

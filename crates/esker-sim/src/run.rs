@@ -117,7 +117,7 @@ fn results(simulation: &Simulation, run: MeasuredRun) -> RunResults {
         throughput: measurements.throughput(&replay),
         saturated,
         settled: None,
-        devices: Report::of(device).devices,
+        devices: Report::until(replay.last_event, device).devices,
         remarks: unmade_events(&experiment.run, replay.changes),
         series: measurements.series(&replay, device),
         placement_map: measurements.placement_map(),

@@ -44,7 +44,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
         }
         Err(error) => return Err(error),
     };
-    let report = Report::of(run.simulation.device());
+    let report = Report::until(run.replay.last_event, run.simulation.device());
     candidate.capacity_bytes = run.simulation.device().capacity().0;
     candidate.config = run.simulation.experiment().resolved();
     candidate.limits = limits(&report, &run);

@@ -282,7 +282,7 @@ impl Device for CloudVolume {
 
 impl Reporting for CloudVolume {
     fn report(&self, into: &mut Report) {
-        let now = self.measured.now;
+        let now = into.end(self.measured.now);
         let limits = self.gates.report(now);
         // Several limits on the same thing are not several resources: the tightest one counts.
         let utilisation = [

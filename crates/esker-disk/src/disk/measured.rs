@@ -1,7 +1,7 @@
 //! Counters of a disk.
 
 use esker_core::{Bytes, Nanos};
-use esker_results::{DeviceReport, DiskReport};
+use esker_results::{DeviceReport, DiskReport, Report};
 
 use super::{Disk, timeline};
 use crate::Access;
@@ -65,10 +65,10 @@ impl Measured {
     }
 }
 
-/// Returns the results of a disk with these arms, which served `requests` requests of the host.
-pub(crate) fn report_of(capacity: Bytes, requests: u64, arms: &[&Disk]) -> DeviceReport {
+/// Returns the results of a disk with these arms, which served `requests` requests of the host, for `report`.
+pub(crate) fn report_of(capacity: Bytes, requests: u64, arms: &[&Disk], report: &Report) -> DeviceReport {
     // The clock of an arm that has received no request may lag behind.
-    let now = arms.iter().map(|arm| arm.measured.now).max().unwrap_or_default();
+    let now = report.end(arms.iter().map(|arm| arm.measured.now).max().unwrap_or_default());
     let sum = |part: fn(&Measured) -> u64| arms.iter().map(|arm| part(&arm.measured)).sum::<u64>();
     let accesses = sum(|arm| arm.accesses);
     let per_access = |sum: u64| if accesses == 0 { 0.0 } else { sum as f64 / accesses as f64 };

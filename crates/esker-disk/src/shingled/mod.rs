@@ -290,7 +290,7 @@ impl Device for ShingledDisk {
 impl Reporting for ShingledDisk {
     fn report(&self, into: &mut Report) {
         let used = self.cache.used() * Bytes::SECTOR.0;
-        let report = report_of(self.capacity, self.requests.ended, &[self.disk.device(0)]);
+        let report = report_of(self.capacity, self.requests.ended, &[self.disk.device(0)], into);
         let shingled = ShingledReport { media_cache_used_bytes: used, ..self.counted };
         let disk = report.disk.map(|disk| esker_results::DiskReport { shingled: Some(shingled), ..disk });
         into.add(&self.name, DeviceReport { disk, ..report });

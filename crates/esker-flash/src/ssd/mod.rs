@@ -379,6 +379,7 @@ impl Reporting for Ssd {
     fn report(&self, into: &mut Report) {
         #[cfg(debug_assertions)]
         self.check_if_small();
-        into.add(&self.name, self.report_now());
+        let report = self.report_at(into.end(self.now));
+        into.add(&self.name, report);
     }
 }

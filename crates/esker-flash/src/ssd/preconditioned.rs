@@ -181,7 +181,7 @@ mod tests {
             now = serve(&mut ssd, now, if rng.chance(1, 3) { read(page) } else { write(page) }).at;
         }
         ssd.check();
-        format!("{now:?} {:?}", ssd.report_now())
+        format!("{now:?} {:?}", ssd.report_at(ssd.now))
     }
 
     fn known(drives: &PreconditionedDrives) -> Vec<usize> {

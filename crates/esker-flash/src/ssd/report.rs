@@ -44,9 +44,10 @@ impl Ssd {
         };
     }
 
-    fn busy(&self) -> Vec<BusyTime> {
+    /// Returns busy times up to `end`, which is not before the drive's last event.
+    fn busy(&self, end: Nanos) -> Vec<BusyTime> {
         let mut array = self.back.array.borrow_mut();
-        array.settle(self.now);
+        array.settle(end);
         #[cfg(debug_assertions)]
         array.check_tally();
         let mut all =
@@ -70,16 +71,17 @@ impl Ssd {
             erases: self.back.flash.counts().erases,
             counts_erases: true,
             life_used: self.life_used(),
-            busy: self.busy(),
+            busy: self.busy(self.now),
         }
     }
 
-    pub(super) fn report_now(&self) -> DeviceReport {
-        let measured = (self.now.saturating_sub(self.measuring.at)).0 as f64;
-        let share = |busy: f64| if measured > 0.0 { busy / measured } else { 0.0 };
+    /// Returns the results up to `end`, which is not before the drive's last event.
+    pub(super) fn report_at(&self, end: Nanos) -> DeviceReport {
+        let measured = end.saturating_sub(self.measuring.at);
+        let share = |busy: f64| if measured > Nanos::ZERO { busy / measured.0 as f64 } else { 0.0 };
         let mut utilisation = BTreeMap::new();
         let mut busiest = BTreeMap::new();
-        for busy in self.busy() {
+        for busy in self.busy(end) {
             let name = match busy.kind {
                 ResourceKind::Bus => "bus",
                 ResourceKind::Die => "die",
@@ -94,7 +96,7 @@ impl Ssd {
             requests: self.front.completed - self.measuring.completed,
             utilisation,
             utilisation_busiest: busiest,
-            flash: Some(self.flash_report(self.now.saturating_sub(self.measuring.at))),
+            flash: Some(self.flash_report(measured)),
             ..DeviceReport::default()
         }
     }
@@ -272,7 +274,7 @@ mod tests {
         for (at, request) in [(2, write(6)), (3, read(5)), (4, read(7))] {
             serve(&mut ssd, Nanos::from_millis(at), request);
         }
-        let flash = ssd.report_now().flash.unwrap();
+        let flash = ssd.report_at(ssd.now).flash.unwrap();
         assert_eq!((flash.host_page_writes, flash.programs.host, flash.write_amplification), (1, 1, Some(1.0)));
         assert_eq!((flash.host_page_reads, flash.unwritten_page_reads, flash.reads.host), (2, 1, 1));
     }

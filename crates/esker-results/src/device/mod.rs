@@ -18,7 +18,7 @@ mod zero;
 
 use std::collections::BTreeMap;
 
-use esker_core::Device;
+use esker_core::{Device, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,14 +56,25 @@ pub trait Reporting: Device {
 pub struct Report {
     /// Results of each device, by name.
     pub devices: BTreeMap<String, DeviceReport>,
+    end: Nanos,
 }
 
 impl Report {
-    /// The results of `device` and its children.
+    /// The results of `device` and its children, each up to its own last event.
     pub fn of<D: Reporting + ?Sized>(device: &D) -> Self {
-        let mut report = Self::default();
+        Self::until(Nanos::ZERO, device)
+    }
+
+    /// The results of `device` and its children up to the end of a run, also of those that had nothing to do at last.
+    pub fn until<D: Reporting + ?Sized>(end: Nanos, device: &D) -> Self {
+        let mut report = Self { end, ..Self::default() };
         device.report(&mut report);
         report
+    }
+
+    /// Returns the moment up to which a device whose last event was at `last_event` reports shares of time and energy.
+    pub fn end(&self, last_event: Nanos) -> Nanos {
+        self.end.max(last_event)
     }
 
     /// Adds the results of one device. No two devices of a tree may have the same name (asserted).

@@ -309,7 +309,7 @@ impl Device for Constant {
 
 impl Reporting for Constant {
     fn report(&self, into: &mut Report) {
-        let elapsed = self.last_event.saturating_sub(self.measured_from);
+        let elapsed = into.end(self.last_event).saturating_sub(self.measured_from);
         let mut report = DeviceReport {
             kind: KIND.name.to_string(),
             capacity_bytes: self.capacity.0,

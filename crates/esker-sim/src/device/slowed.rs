@@ -197,8 +197,9 @@ impl Ownable for Slowed {
 
 impl Reporting for Slowed {
     fn report(&self, into: &mut Report) {
-        let mut own = Report::of(&*self.device);
-        let elapsed = self.last_event.saturating_sub(self.measured_from).0 as f64;
+        let end = into.end(self.last_event);
+        let mut own = Report::until(end, &*self.device);
+        let elapsed = end.saturating_sub(self.measured_from).0 as f64;
         if self.changed && elapsed > 0.0 {
             // The device divides by the time of its own clock.
             let report = own.devices.get_mut(&self.name).expect("a device reports about itself");

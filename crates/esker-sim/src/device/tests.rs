@@ -7,7 +7,7 @@ use esker_core::{
     Bytes, Completion, Control, Device, DeviceError, Lba, Nanos, Request, RequestKind, Rng, Tag, TagSlab, Telemetry,
     Unsupported,
 };
-use esker_results::Report;
+use esker_results::{DeviceReport, Report};
 use proptest::prelude::*;
 
 use super::*;
@@ -254,5 +254,29 @@ fn devices_that_break_the_contract_are_found_out() {
         let mut wrong = Wrong { device: device(constant), flaw, ended: 0 };
         let error = drive(&mut wrong, 300, 1).unwrap_err();
         assert!(error.contains(says), "{flaw:?}: {error}");
+    }
+}
+
+/// A device that is idle from some time on has been busy for half of that share of twice the time. A cloud volume's
+/// share is that of its tokens, of which it may have saved some at first.
+#[test]
+fn shares_of_time_are_those_of_the_whole_run() {
+    for kind in DEVICE_KINDS {
+        let mut device = device(kind);
+        drive(&mut *device, 200, 1).unwrap_or_else(|broken| panic!("{}: {broken}", kind.name));
+        let [half, whole] = [1_000, 2_000].map(|seconds| Report::until(Nanos::from_secs(seconds), &*device));
+        for (name, half) in &half.devices {
+            let whole = &whole.devices[name];
+            let shares = |report: &DeviceReport| -> Vec<f64> {
+                report.utilisation.values().chain(report.utilisation_busiest.values()).copied().collect()
+            };
+            for (half, whole) in shares(half).into_iter().zip(shares(whole)) {
+                let is_half = (2.0 * whole - half).abs() <= 1e-9 * half;
+                assert!(
+                    is_half || half <= 1.0 && whole < half && kind.name == "cloud-volume",
+                    "{name}: {half}, {whole}"
+                );
+            }
+        }
     }
 }

@@ -326,3 +326,32 @@ fn cost_benefit_uses_both_devices_and_comes_to_rest() {
         assert!(placement.moved_extents < 240, "{fast}: 0.2 % of the requests move one: {placement:?}");
     }
 }
+
+/// A disk that never gets a request idles all the time: 5.4 W for as long as the run takes.
+#[test]
+fn a_disk_without_requests_draws_power_all_the_time() {
+    let text = "[workload]\n\
+                synthetic = { requests = 1000, read_fraction = \"0%\", footprint = \"32MiB\", arrivals = \
+                { kind = \"poisson\", rate = \"1/s\" } }\n\
+                [device.fast]\n\
+                kind = \"constant\"\n\
+                service_time = \"100us\"\n\
+                capacity = \"64MiB\"\n\
+                [device.disk]\n\
+                preset = \"nearline-7200-20t\"\n\
+                power = { active = \"9.4W\", idle = \"5.4W\", standby = \"1W\" }\n\
+                [device.volume]\n\
+                kind = \"hybrid\"\n\
+                children = [\"fast\", \"disk\"]\n\
+                extent = \"1MiB\"\n\
+                capacity = \"64MiB\"\n\
+                policy = { kind = \"fast-first\" }\n\
+                [run]\n\
+                target = \"volume\"\n";
+    let results = run(&Experiment::from_str(text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    assert_eq!(results.devices["disk"].requests, 0);
+    let power = results.devices["disk"].disk.as_ref().unwrap().power.unwrap();
+    let took = 1000.0 / results.throughput.requests_per_s;
+    assert!((power.idle_s / took - 1.0).abs() < 0.01, "{} s of {took}", power.idle_s);
+    assert!((power.energy_j / (5.4 * power.idle_s) - 1.0).abs() < 1e-9, "{} J", power.energy_j);
+}

@@ -173,7 +173,7 @@ impl Bench {
         self.device.control(self.now, Control::StartMeasuring).map_err(StudyError::design)?;
         let (begin, measurements) = (self.now, self.replay(access, size, (MEASURED, depth))?);
         let elapsed = (self.now - begin).as_secs_f64();
-        let report = Report::of(&*self.device);
+        let report = Report::until(self.now, &*self.device);
         let each = |(resource, share): (&String, &f64)| (resource.clone(), share * elapsed / MEASURED as f64);
         let busy_s = report.devices.values().flat_map(|device| &device.utilisation).map(each).collect();
         let p99_us = LatencySummary::of(&measurements.statistics().response()).p99_us;

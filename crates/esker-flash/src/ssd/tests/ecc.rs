@@ -97,7 +97,7 @@ fn the_die_is_free_while_the_last_step_decodes() {
     ssd.submit(start, tag(1), read(16));
     let held = 2 * (SENSE + TRANSFER) + 7_000;
     assert_eq!(drain(&mut ssd), [(0, start + Nanos(held + 11_000)), (1, start + Nanos(2 * held + 11_000))]);
-    let busy = ssd.report_now().flash.unwrap().ecc.unwrap();
+    let busy = ssd.report_at(ssd.now).flash.unwrap().ecc.unwrap();
     assert_eq!(busy.reads_by_step, [0, 2, 0, 0]);
 }
 

@@ -511,7 +511,7 @@ fn of_the_map_only_what_may_be_read_again_is_kept() {
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
     let filled = esker_core::Precondition::Filled { utilisation: Ratio::ONE };
     ssd.control(Nanos::ZERO, Control::Precondition(filled)).unwrap();
-    let translation_pages = ssd.report_now().flash.unwrap().mapping.unwrap().translation_pages;
+    let translation_pages = ssd.report_at(ssd.now).flash.unwrap().mapping.unwrap().translation_pages;
     assert!(
         ssd.back.flash.counts().programs().mapping > 10 * translation_pages,
         "each page of the map was written often"

@@ -300,8 +300,8 @@ impl Reporting for HostManagedCacheDevice {
         #[cfg(debug_assertions)]
         self.cache.check();
         self.children.iter().for_each(|(device, _)| device.report(into));
-        let measured = self.last_event.saturating_sub(self.measured_from);
-        let utilisation = self.cache.utilisation(self.last_event, measured);
+        let end = into.end(self.last_event);
+        let utilisation = self.cache.utilisation(end, end.saturating_sub(self.measured_from));
         into.add(
             &self.name,
             DeviceReport {
