@@ -45,8 +45,8 @@ pub(in crate::ssd) struct Buffering {
     pub(super) flush: Option<u32>,
     /// Number of writes that were admitted so far, wholly or in part.
     admitted: u64,
-    /// Whether flash takes no more writes.
-    pub(super) failed: bool,
+    /// Once flash takes no more writes: the error with which they end.
+    pub(super) failed: Option<DeviceError>,
     pub(in crate::ssd) counts: BufferReport,
     /// `counts` when measuring began.
     pub(in crate::ssd) earlier: BufferReport,
@@ -104,7 +104,7 @@ impl Buffering {
             timers: VecDeque::new(),
             flush: None,
             admitted: 0,
-            failed: false,
+            failed: None,
             counts: BufferReport { pages_max: pages, ..BufferReport::default() },
             earlier: BufferReport::default(),
         })
@@ -190,7 +190,7 @@ impl Buffering {
     pub(in crate::ssd) fn check(&self, slots: &Slots) {
         self.memory.check();
         let waiting = || self.begun.iter().chain(self.blocked.iter());
-        if !self.failed {
+        if self.failed.is_none() {
             assert_eq!(self.blocked_pages, waiting().map(|blocked| blocked.pages).sum::<u64>());
         }
         for Blocked { slot, .. } in waiting() {
@@ -261,8 +261,8 @@ impl Front {
             state.admitted = 0;
         }
         let buffering = self.buffering();
-        if buffering.failed {
-            self.slots.get_mut(blocked.slot).result = Err(DeviceError::NoSpace);
+        if let Some(error) = buffering.failed {
+            self.slots.get_mut(blocked.slot).result = Err(error);
             return self.end_service(now, blocked.slot, back);
         }
         buffering.blocked_pages += blocked.pages;
@@ -294,8 +294,8 @@ impl Front {
         let first = back.page_of(request.start.byte_offset());
         let pages = back.page_of(request.end_byte() - 1) - first + 1;
         let buffering = self.buffering();
-        if buffering.failed {
-            self.slots.get_mut(slot).result = Err(DeviceError::NoSpace);
+        if let Some(error) = buffering.failed {
+            self.slots.get_mut(slot).result = Err(error);
             self.end_service(now, slot, back);
         } else if !buffering.any_blocked() {
             if let Some(blocked) = self.admit(now, slot, first, back) {
@@ -322,7 +322,7 @@ impl Front {
                 buffering.draining = false;
             }
             let wanted = buffering.draining || buffering.memory.is_awaited();
-            if !wanted || buffering.failed {
+            if !wanted || buffering.failed.is_some() {
                 return;
             }
             if !buffering.pace.allows(now) {
@@ -343,7 +343,7 @@ impl Front {
     /// Ends all requests that wait for flash with `error`, since flash takes no more writes.
     fn fail(&mut self, now: Nanos, error: DeviceError) {
         let buffering = self.buffering();
-        buffering.failed = true;
+        buffering.failed = Some(error);
         buffering.blocked_pages = 0;
         let begun = buffering.begun.take().into_iter();
         let waiting = begun.chain(buffering.blocked.drain()).map(|blocked| blocked.slot).chain(buffering.flush.take());
@@ -360,7 +360,7 @@ impl Front {
     /// writes that wait for room go on.
     pub(in crate::ssd) fn write_out_operation_ended(&mut self, now: Nanos, entry: u32, back: &mut Back) {
         let buffering = self.buffering();
-        if buffering.failed || !buffering.memory.end_operation(entry) {
+        if buffering.failed.is_some() || !buffering.memory.end_operation(entry) {
             return;
         }
         self.end_flush(now);

@@ -1,14 +1,14 @@
 //! Flushes of the write buffer: they wait until flash has what was written before them.
 
-use esker_core::Nanos;
+use esker_core::{DeviceError, Nanos};
 
 use super::Front;
 use super::buffering::Buffering;
 
 impl Buffering {
-    /// Returns true if a flush has to fail, because the buffer holds pages that can no longer reach flash.
-    pub(in crate::ssd) fn cannot_flush(&self) -> bool {
-        self.failed && !self.settings.power_protected && self.memory.unwritten() > 0
+    /// Returns the error of a flush if the buffer holds pages that can no longer reach flash.
+    pub(in crate::ssd) fn flush_error(&self) -> Option<DeviceError> {
+        self.failed.filter(|_| !self.settings.power_protected && self.memory.unwritten() > 0)
     }
 
     /// Makes a flush, if its turn has come, wait for the pages that flash lacks. Returns false if there is nothing to
@@ -18,7 +18,7 @@ impl Buffering {
             return false;
         }
         self.memory.await_all();
-        let waits = self.memory.is_awaited() && !self.failed;
+        let waits = self.memory.is_awaited() && self.failed.is_none();
         if waits {
             self.flush = Some(slot);
         }

@@ -146,8 +146,8 @@ impl Front {
         let served = state.start != Nanos::NEVER;
         if state.request.kind == RequestKind::Flush && served && !state.flushed {
             state.flushed = true;
-            if self.buffer.as_ref().is_some_and(Buffering::cannot_flush) {
-                state.result = Err(if back.read_only { DeviceError::ReadOnly } else { DeviceError::NoSpace });
+            if let Some(error) = self.buffer.as_ref().and_then(Buffering::flush_error) {
+                state.result = Err(error);
             }
             if self.buffer.as_mut().is_some_and(|buffer| buffer.delay_flush(first)) {
                 self.write_out(now, back);

@@ -1,16 +1,22 @@
 //! Uneven wear, wear-levelling, and the end of life.
 
-use esker_core::{DeviceError, DeviceState, Hint, Precondition, Ratio};
+use esker_core::{Bytes, DeviceError, DeviceState, Hint, Precondition, Ratio};
 use esker_ftl::{BuildError, EndOfLife, WearLevelling, WearSettings};
 use esker_results::WearReport;
 
 use super::*;
+use crate::{BufferMode, WriteBufferSettings};
 
 const CYCLES: u64 = 60;
 const HOST_PAGES: u64 = 4096 * 7 / 10;
 
 /// One die of 256 blocks of 16 pages, rated for few erases. Half of its data never change.
 fn drive(ftl: &str, wear: WearSettings) -> Ssd {
+    buffered(ftl, wear, None)
+}
+
+/// The same drive, which may have a write buffer.
+fn buffered(ftl: &str, wear: WearSettings, buffer: Option<WriteBufferSettings>) -> Ssd {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
     settings.geometry.dies_per_package = 1;
@@ -21,6 +27,7 @@ fn drive(ftl: &str, wear: WearSettings) -> Ssd {
     settings.endurance_cycles = CYCLES;
     settings.ftl = crate::Choice::named(ftl);
     settings.wear = Some(wear);
+    settings.write_buffer = buffer;
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
     ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
     ssd
@@ -143,6 +150,35 @@ fn worn_blocks_are_given_up_until_the_drive_is_read_only() {
     assert_eq!(serve(&mut ssd, now, read(3)).result, Ok(()));
     let now = ssd.now;
     assert_eq!(serve(&mut ssd, now, write(3)).result, Err(DeviceError::ReadOnly));
+}
+
+#[test]
+fn a_buffer_that_cannot_write_out_refuses_with_the_error_of_the_flash() {
+    for power_protected in [false, true] {
+        let buffer = WriteBufferSettings {
+            size: Bytes::kib(32),
+            mode: BufferMode::WriteBack,
+            latency: Nanos(700),
+            high_water: Ratio::percent(75),
+            low_water: Ratio::percent(25),
+            keep_reads: false,
+            power_protected,
+        };
+        let wear = WearSettings { end_of_life: EndOfLife::Retire, ..WearSettings::default() };
+        let mut ssd = buffered("page", wear, Some(buffer));
+        assert_eq!(wear_out(&mut ssd, 100), Some(DeviceError::ReadOnly));
+        ssd.check();
+        let (start, length) = page(3);
+        let (zeroes, at_once) = (RequestKind::WriteZeroes { fua: false }, RequestKind::Write { fua: true });
+        for kind in [RequestKind::Write { fua: false }, at_once, zeroes, RequestKind::Trim] {
+            let now = ssd.now;
+            let result = serve(&mut ssd, now, Request::new(kind, start, length)).result;
+            assert_eq!(result, Err(DeviceError::ReadOnly), "{kind:?}");
+        }
+        let now = ssd.now;
+        let flushed = serve(&mut ssd, now, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO)).result;
+        assert_eq!(flushed, if power_protected { Ok(()) } else { Err(DeviceError::ReadOnly) });
+    }
 }
 
 #[test]
