@@ -4,7 +4,7 @@
 # the gate. What they call in other crates, and the program, are as fast as ever.
 case ${CARGO_PKG_NAME:-} in
 # What these tests run is in their own crate: not optimised, they take longer by more than building them saves.
-esker-cache | esker-cluster | esker-curves | esker-dst | esker-ftl) exec "$@" ;;
+esker-assign | esker-cache | esker-cluster | esker-curves | esker-dst | esker-ftl) exec "$@" ;;
 esker-nand | esker-plan | esker-scm | esker-tier | esker-volume) exec "$@" ;;
 esac
 for word in "$@"; do

@@ -1,16 +1,14 @@
 //! Finds the cheapest plan of a problem, and proves how far from the cheapest it can be at most.
 //!
 //! [`solve`] searches counts by branch and bound, best bound first. A range of counts is bounded by its relaxation, in
-//! which counts need not be whole (`relax.rs`, by the interior point method of `interior/`); the bound itself is
-//! computed anew from the prices that this finds (`bound.rs`), so that an inexact solution makes it weaker and never
-//! wrong. Whole counts are tried with all classes placed anew (`incumbent.rs`).
+//! which counts need not be whole (`relax.rs`, by the interior point method of `esker-assign`); the bound itself is
+//! computed anew from the prices that this finds, so that an inexact solution makes it weaker and never wrong. Whole
+//! counts are tried with all classes placed anew (`incumbent.rs`).
 
-mod bound;
 mod branching;
 mod counts;
 mod cover;
 mod incumbent;
-mod interior;
 mod model;
 mod near;
 mod polish;

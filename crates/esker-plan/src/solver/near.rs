@@ -5,10 +5,11 @@
 //! first. Classes that cost next to nothing, all of them together, begin on one type each. The bound is of all pairs;
 //! those that become cheap on the way are added to the point as it is, once they save enough.
 
-use super::interior::Interior;
+use esker_assign::{Interior, Relaxation};
+
 use super::model::{CountRange, Model};
 use super::relax::{Cut, Fit, FractionalPlan, Goal, Relaxed, RowPrices, by_type, counts_and_cost};
-use super::relaxation::Relaxation;
+use super::relaxation::{known_cost, known_prices, relaxation_of_counts, relaxation_of_pairs};
 use crate::check::TOLERANCE;
 
 /// Steps of a relaxation at most.
@@ -68,11 +69,11 @@ pub(super) fn relax_near(model: &Model, range: &CountRange, goal: Goal, known: &
     let usable: Vec<usize> = (0..model.types.len()).filter(|&at| range.max[at] > 0).collect();
     let mut near = near_pairs(model, &usable, known);
     let Some(mut relaxation) = of_near(model, range, &near) else { return Relaxed::impossible() };
-    let Some(start) = relaxation.row_prices(known, |_| 1.0) else { return Relaxed::unknown() };
+    let Some(start) = known_prices(&relaxation, known, |_| 1.0) else { return Relaxed::unknown() };
     let mut point = Interior::new(&relaxation, Some(&start)).into_point();
     let mut relaxed = Relaxed::unknown();
     relaxed.row_prices = known.clone();
-    let fixed = model.fixed_cost + relaxation.known_cost(model);
+    let fixed = model.fixed_cost + known_cost(&relaxation, model);
     let mut best: Option<(f64, Vec<f64>)> = None;
     let mut steps = 0;
     loop {
@@ -123,9 +124,9 @@ pub(super) fn relax_near(model: &Model, range: &CountRange, goal: Goal, known: &
 pub(super) fn place_near(model: &Model, counts: &[u32], known: &RowPrices) -> Fit {
     let usable: Vec<usize> = (0..counts.len()).filter(|&at| counts[at] > 0).collect();
     let mut near = near_pairs(model, &usable, known);
-    let allowed = |near: &[bool]| Relaxation::of_counts(model, counts, &|at, class| near[at * model.classes + class]);
+    let allowed = |near: &[bool]| relaxation_of_counts(model, counts, &|at, class| near[at * model.classes + class]);
     let Some(mut relaxation) = allowed(&near) else { return Fit::TooSmall(None) };
-    let Some(start) = relaxation.row_prices(known, |at| f64::from(counts[at])) else { return Fit::Unclear };
+    let Some(start) = known_prices(&relaxation, known, |at| f64::from(counts[at])) else { return Fit::Unclear };
     let sum: f64 = start.iter().sum();
     let start: Vec<f64> = start.iter().map(|price| price / sum).collect();
     let mut point = Interior::new(&relaxation, Some(&start)).into_point();
@@ -166,7 +167,7 @@ pub(super) fn place_near(model: &Model, counts: &[u32], known: &RowPrices) -> Fi
 }
 
 fn of_near(model: &Model, range: &CountRange, near: &[bool]) -> Option<Relaxation> {
-    Relaxation::of_pairs(model, range, &|at, class| near[at * model.classes + class])
+    relaxation_of_pairs(model, range, &|at, class| near[at * model.classes + class])
 }
 
 /// The pairs that are looked at, by type, then by class.
@@ -270,7 +271,7 @@ fn prices_of(
     (prices, found.totals.to_vec())
 }
 
-/// The bound at these prices of all pairs: what [`super::bound::bound`] is for a relaxation.
+/// The bound at these prices of all pairs: what [`esker_assign::bound`] is for a relaxation.
 fn bound(
     model: &Model,
     range: &CountRange,

@@ -1,7 +1,6 @@
 //! Makes shares exact that fill devices to the brim, which an interior point only comes near to.
 
-use super::interior::Matrix;
-use super::relaxation::Relaxation;
+use esker_assign::{Matrix, Relaxation};
 
 /// Shares below this are taken for none, and rows that are this near to full for full.
 const NEAR: f64 = 1e-5;

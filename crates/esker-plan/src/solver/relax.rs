@@ -1,10 +1,10 @@
 //! Solves relaxations as far as is asked for.
 
-use super::bound::{Prices, bound};
-use super::interior::Interior;
+use esker_assign::{Group, Interior, NONE, Prices, Relaxation, bound};
+
 use super::model::{CountRange, Model};
 use super::polish::polish;
-use super::relaxation::{NONE, Relaxation};
+use super::relaxation::{known_cost, known_prices, relaxation_of_counts, relaxation_of_range};
 use crate::check::TOLERANCE;
 
 /// Steps after which an interior point is given up. Most need 10 to 30.
@@ -49,7 +49,7 @@ impl Relaxed {
 /// How far a relaxation is solved.
 #[derive(Clone, Copy)]
 pub(super) struct Goal {
-    /// Whether all shares have caps, see [`Relaxation::of_range`].
+    /// Whether all shares have caps, see [`relaxation_of_range`].
     pub(super) every_cap: bool,
     /// The bound that is enough.
     pub(super) cutoff: f64,
@@ -61,9 +61,9 @@ pub(super) struct Goal {
 /// `known` prices, if there are any.
 pub(super) fn relax(model: &Model, range: &CountRange, goal: Goal, known: Option<&RowPrices>) -> Relaxed {
     let Goal { every_cap, cutoff, tolerance } = goal;
-    let Some(relaxation) = Relaxation::of_range(model, range, every_cap) else { return Relaxed::impossible() };
-    let fixed = model.fixed_cost + relaxation.known_cost(model);
-    let known = known.and_then(|prices| relaxation.row_prices(prices, |_| 1.0));
+    let Some(relaxation) = relaxation_of_range(model, range, every_cap) else { return Relaxed::impossible() };
+    let fixed = model.fixed_cost + known_cost(&relaxation, model);
+    let known = known.and_then(|prices| known_prices(&relaxation, prices, |_| 1.0));
     let mut interior = Interior::new(&relaxation, known.as_deref());
     let mut relaxed = Relaxed { bound: f64::NEG_INFINITY, best: None, row_prices: Vec::new(), cut: None };
     let mut best: Option<(f64, Vec<f64>, Vec<f64>)> = None;
@@ -112,7 +112,7 @@ pub(super) fn counts_and_cost(
         return None;
     }
     let needed = relaxation.counts_needed(shares);
-    let within = |(group, needed): (&super::relaxation::Group, &f64)| *needed <= group.max * (1.0 + TOLERANCE);
+    let within = |(group, needed): (&Group, &f64)| *needed <= group.max * (1.0 + TOLERANCE);
     let totals = relaxation.totals.iter().all(|total| {
         let used: f64 = total.per_group.iter().zip(&needed).map(|(each, count)| each * count).sum();
         used <= total.limit + TOLERANCE * (total.limit.abs() + used)
@@ -218,8 +218,8 @@ pub(super) enum Effort {
 /// Places all classes on devices of these counts. It begins at `known` prices, if there are any.
 pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option<&RowPrices>) -> Fit {
     let allowed = |at: usize, class: usize| model.types[at].allowed[class];
-    let Some(relaxation) = Relaxation::of_counts(model, counts, &allowed) else { return Fit::TooSmall(None) };
-    let known = known.and_then(|prices| relaxation.row_prices(prices, |at| f64::from(counts[at])));
+    let Some(relaxation) = relaxation_of_counts(model, counts, &allowed) else { return Fit::TooSmall(None) };
+    let known = known.and_then(|prices| known_prices(&relaxation, prices, |at| f64::from(counts[at])));
     let known = known.map(|prices| {
         let sum: f64 = prices.iter().sum();
         prices.iter().map(|price| price / sum).collect::<Vec<f64>>()

@@ -91,13 +91,13 @@ fn bounds_and_checks_hold_where_loads_are_far_apart() {
 /// Whatever the prices are, no plan is below the bound.
 #[test]
 fn a_bound_holds_for_any_prices() {
-    use super::bound::{Prices, bound};
-    use super::relaxation::Relaxation;
+    use super::relaxation::relaxation_of_range;
+    use esker_assign::{Prices, bound};
     let mut rng = esker_core::Rng::new(5);
     for seed in 0..20 {
         let problem = InstanceSettings { classes: 12, types: 4, ..InstanceSettings::PAPER }.problem(seed);
         let (model, range) = Model::new(&problem);
-        let relaxation = Relaxation::of_range(&model, &range, true).unwrap();
+        let relaxation = relaxation_of_range(&model, &range, true).unwrap();
         let expected = reference(&problem);
         let Ok(Outcome::Planned(solution)) = solve(&problem, &SolverSettings::default(), &mut keep_going) else {
             panic!("no plan")
@@ -224,7 +224,7 @@ fn placements_of_near_pairs_are_those_of_all_pairs() {
 #[test]
 fn shares_are_made_exact_beside_what_is_settled() {
     use super::polish::polish;
-    use super::relaxation::Relaxation;
+    use super::relaxation::relaxation_of_counts;
     use crate::problem::{DataClass, DeviceType, Resource};
     let classes = ["first", "second", "shared"].map(|name| DataClass { name: name.into(), bytes: 1.0 }).to_vec();
     let one =
@@ -232,7 +232,7 @@ fn shares_are_made_exact_beside_what_is_settled() {
     let types = vec![one("a", [0.4, 0.4, 1.0]), one("b", [0.5, 0.5, 1.25])];
     let (model, _) = Model::new(&Problem { classes, types, ..Problem::default() });
     let pairs = |at: usize, class: usize| class == 2 || class == at;
-    let relaxation = Relaxation::of_counts(&model, &[1, 1], &pairs).unwrap();
+    let relaxation = relaxation_of_counts(&model, &[1, 1], &pairs).unwrap();
     assert_eq!(relaxation.settled, [(0, 0), (1, 1)]);
     let shares = polish(&relaxation, &[0.600_004, 0.399_997]).unwrap();
     for (share, exact) in shares.iter().zip([0.6, 0.4]) {

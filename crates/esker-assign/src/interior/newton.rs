@@ -2,7 +2,7 @@
 
 use super::factor::Matrix;
 use super::point::Point;
-use crate::solver::relaxation::{NONE, Relaxation};
+use crate::relaxation::{NONE, Relaxation};
 
 /// Work space of the steps: residuals, the reduced matrix and the direction.
 pub(super) struct Newton {

@@ -2,7 +2,7 @@
 
 use super::newton::Newton;
 use super::point::Point;
-use crate::solver::relaxation::Relaxation;
+use crate::relaxation::Relaxation;
 
 /// Corrections of a step at most, how much further each has to make it go, and how far products may be from their
 /// mean before they are corrected (Gondzio 1996).

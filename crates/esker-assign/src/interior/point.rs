@@ -1,10 +1,10 @@
 //! A point between the bounds: shares, counts and prices with their slacks.
 
-use crate::solver::relaxation::{NONE, Relaxation};
+use crate::relaxation::{NONE, Relaxation};
 
 /// All variables of a relaxation and of its dual. The product of each variable with its slack goes to 0.
 #[derive(Clone, Default)]
-pub(in crate::solver) struct Point {
+pub struct Point {
     /// Shares of pairs, and how much dearer than the cheapest each is.
     pub(super) share: Vec<f64>,
     pub(super) excess: Vec<f64>,
@@ -78,7 +78,7 @@ impl Point {
 
     /// The point in a relaxation that has more pairs, without caps: those that it lacks get small shares, and classes
     /// that were settled begin as if there were no point.
-    pub(in crate::solver) fn with_pairs(self, from: &Relaxation, to: &Relaxation) -> Self {
+    pub fn with_pairs(self, from: &Relaxation, to: &Relaxation) -> Self {
         let product = self.mean_product(from);
         let pairs = to.cap.len();
         let zeros = || vec![0.0; pairs];

@@ -3,7 +3,7 @@
 /// A symmetric matrix, of which the lower triangle is kept row by row. Its first rows belong to a positive definite
 /// block and its last ones to a negative definite block, so that it can be factored without exchanging rows
 /// (Vanderbei 1995).
-pub(in crate::solver) struct Matrix {
+pub struct Matrix {
     order: usize,
     /// Order of the positive definite block.
     positive: usize,
@@ -13,7 +13,8 @@ pub(in crate::solver) struct Matrix {
 }
 
 impl Matrix {
-    pub(in crate::solver) fn new(positive: usize, negative: usize) -> Self {
+    /// One of zeroes, with blocks of these orders.
+    pub fn new(positive: usize, negative: usize) -> Self {
         let order = positive + negative;
         Self { order, positive, values: vec![0.0; order * order], original: Vec::new() }
     }
@@ -24,13 +25,13 @@ impl Matrix {
 
     /// The part of a row up to its diagonal.
     #[inline]
-    pub(in crate::solver) fn row(&mut self, at: usize) -> &mut [f64] {
+    pub fn row(&mut self, at: usize) -> &mut [f64] {
         &mut self.values[at * self.order..at * self.order + at + 1]
     }
 
     /// Factors the matrix into L D L^T. A pivot that is too small or of the wrong sign, as rounding makes it where a
     /// row depends on others, is made so large that its unknown becomes 0.
-    pub(in crate::solver) fn factor(&mut self) {
+    pub fn factor(&mut self) {
         self.original.clone_from(&self.values);
         let order = self.order;
         for row in 0..order {
@@ -54,7 +55,7 @@ impl Matrix {
     }
 
     /// Solves for the right-hand side, with one correction of what rounding left.
-    pub(in crate::solver) fn solve(&self, rhs: &mut [f64], first: &mut [f64], residual: &mut [f64]) {
+    pub fn solve(&self, rhs: &mut [f64], first: &mut [f64], residual: &mut [f64]) {
         first.copy_from_slice(rhs);
         self.substitute(first);
         residual.copy_from_slice(rhs);

@@ -6,11 +6,11 @@ mod factor;
 mod newton;
 mod point;
 
-use super::bound::Prices;
-use super::relaxation::{Group, Relaxation};
-pub(super) use factor::Matrix;
+use crate::bound::Prices;
+use crate::relaxation::{Group, Relaxation};
+pub use factor::Matrix;
 use newton::Newton;
-pub(super) use point::Point;
+pub use point::Point;
 
 /// Products at known prices, as a share of those without: nearer to the optimum, and not so near as to be stuck.
 const KNOWN_PRODUCT: f64 = 0.1;
@@ -20,7 +20,7 @@ const KNOWN_LEAST: f64 = 0.01;
 const LACKING_PRODUCT: f64 = 0.1;
 
 /// The search for the optimum of one relaxation.
-pub(super) struct Interior<'a> {
+pub struct Interior<'a> {
     relaxation: &'a Relaxation,
     point: Point,
     newton: Newton,
@@ -28,7 +28,7 @@ pub(super) struct Interior<'a> {
 
 impl<'a> Interior<'a> {
     /// Begins at prices of rows that were good for a problem like this one, or that pay half of each cost.
-    pub(super) fn new(relaxation: &'a Relaxation, known: Option<&[f64]>) -> Self {
+    pub fn new(relaxation: &'a Relaxation, known: Option<&[f64]>) -> Self {
         let row_price = start_prices(relaxation, known);
         let even: Vec<f64> = (0..relaxation.scale.len())
             .flat_map(|class| relaxation.pairs(class).map(move |_| 1.0 / relaxation.pairs(class).len() as f64))
@@ -43,12 +43,12 @@ impl<'a> Interior<'a> {
     }
 
     /// Goes on from a point of this relaxation.
-    pub(super) fn resume(relaxation: &'a Relaxation, point: Point) -> Self {
+    pub fn resume(relaxation: &'a Relaxation, point: Point) -> Self {
         Self { relaxation, newton: Newton::new(relaxation), point }
     }
 
     /// The point that was reached.
-    pub(super) fn into_point(self) -> Point {
+    pub fn into_point(self) -> Point {
         self.point
     }
 
@@ -71,17 +71,17 @@ impl<'a> Interior<'a> {
     }
 
     /// Takes a step. False if none is possible.
-    pub(super) fn step(&mut self) -> bool {
+    pub fn step(&mut self) -> bool {
         self.newton.step(self.relaxation, &mut self.point)
     }
 
     /// The prices of the point, from which a bound is computed.
-    pub(super) fn prices(&self) -> Prices<'_> {
+    pub fn prices(&self) -> Prices<'_> {
         Prices { rows: &self.point.row_price, caps: &self.point.cap_price, totals: &self.point.total_price }
     }
 
     /// The share of each pair, from 0 to 1.
-    pub(super) fn shares(&self) -> Vec<f64> {
+    pub fn shares(&self) -> Vec<f64> {
         let mut shares = self.point.share.clone();
         for class in 0..self.relaxation.scale.len() {
             let shares = &mut shares[self.relaxation.pairs(class)];

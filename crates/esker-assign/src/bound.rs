@@ -5,18 +5,21 @@
 //! them. Whatever the prices are, the sum is at most the cost of the cheapest plan: bad prices make the bound lower,
 //! never wrong.
 
-use super::relaxation::{NONE, Relaxation};
+use crate::relaxation::{NONE, Relaxation};
 
 /// Prices of rows, of caps (one for each pair) and of totals.
-#[derive(Clone, Copy)]
-pub(super) struct Prices<'a> {
-    pub(super) rows: &'a [f64],
-    pub(super) caps: &'a [f64],
-    pub(super) totals: &'a [f64],
+#[derive(Clone, Copy, Debug)]
+pub struct Prices<'a> {
+    /// Of rows.
+    pub rows: &'a [f64],
+    /// Of caps.
+    pub caps: &'a [f64],
+    /// Of totals.
+    pub totals: &'a [f64],
 }
 
 /// The bound at these prices, less what rounding can have added to it. What is fixed is not in it.
-pub(super) fn bound(relaxation: &Relaxation, prices: Prices<'_>) -> f64 {
+pub fn bound(relaxation: &Relaxation, prices: Prices<'_>) -> f64 {
     let (mut sum, mut magnitude) = (0.0, 0.0);
     let mut add = |term: f64| {
         sum += term;
