@@ -109,6 +109,7 @@ fn main() {
         ("fast-first, with extents by last use", PLACEMENTS, r#"{"kind":"fast-first","make_room":{}}"#, EXTENT),
         ("wardrop", PLACEMENTS, r#"{"kind":"wardrop"}"#, EXTENT),
         ("cost-benefit", PLACEMENTS, r#"{"kind":"cost-benefit"}"#, EXTENT),
+        ("collective", PLACEMENTS, r#"{"kind":"collective"}"#, EXTENT),
         // Each write replaces one extent, or sixteen, and may go to the other device.
         ("mixdyn, an extent for each request", PUBLISHED_PLACEMENTS, r#"{"kind":"mixdyn"}"#, REQUEST),
         ("mixdyn by marginal cost, an extent for each request", PUBLISHED_PLACEMENTS, marginal, REQUEST),

@@ -315,15 +315,19 @@ fn unequal(policy: &str, fast: &str) -> RunResults {
 
 /// With room for everything, the fast device alone would answer 2,000 requests per second, both together 3,000. With
 /// room for 64 of the 128 hot extents it can have 45 % of the requests, and the slow one, which is always busy, answers
-/// the others: 1,000 / 0.55. Once that is so, hardly anything moves.
+/// the others: 1,000 / 0.55. Once that is so, hardly anything moves: of
+/// 120,000 requests 0.2 % move an extent at most; by `collective`, by which hot extents change places that have been
+/// hotter by chance, 1 %.
 #[test]
-fn cost_benefit_uses_both_devices_and_comes_to_rest() {
-    for (fast, least, most) in [("128MiB", 2_700.0, 3_000.0), ("4MiB", 1_727.0, 1_818.0)] {
-        let results = unequal(r#"{ kind = "cost-benefit" }"#, fast);
-        let placement = results.devices["volume"].placement.unwrap();
-        let rate = results.throughput.requests_per_s;
-        assert!((least..=most).contains(&rate), "{fast}: {rate}");
-        assert!(placement.moved_extents < 240, "{fast}: 0.2 % of the requests move one: {placement:?}");
+fn policies_by_costs_use_both_devices_and_come_to_rest() {
+    for (kind, moves_max) in [("cost-benefit", 240), ("collective", 1_200)] {
+        for (fast, least, most) in [("128MiB", 2_700.0, 3_000.0), ("4MiB", 1_727.0, 1_818.0)] {
+            let results = unequal(&format!("{{ kind = \"{kind}\" }}"), fast);
+            let placement = results.devices["volume"].placement.unwrap();
+            let rate = results.throughput.requests_per_s;
+            assert!((least..=most).contains(&rate), "{kind} {fast}: {rate}");
+            assert!(placement.moved_extents < moves_max, "{kind} {fast}: {placement:?}");
+        }
     }
 }
 

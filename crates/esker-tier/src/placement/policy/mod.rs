@@ -16,8 +16,11 @@
 
 mod balance;
 mod climb;
+mod collective;
 mod cost_benefit;
+mod costs;
 mod fast_first;
+mod first_places;
 mod homes;
 mod life_budget;
 mod measured_windows;
@@ -28,6 +31,8 @@ mod room;
 mod size_threshold;
 mod static_split;
 mod table;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 mod throughput;
@@ -58,6 +63,7 @@ pub static PLACEMENTS: &[PlacementEntry] = &[
     wardrop::ENTRY,
     throughput::ENTRY,
     cost_benefit::ENTRY,
+    collective::ENTRY,
 ];
 
 /// An entry of the registry of policies.
@@ -379,6 +385,11 @@ impl DeviceView {
     /// Returns true if only the lack of free extents keeps the device from taking an extent.
     pub fn is_full(&self) -> bool {
         self.free_extents == 0 && self.state == DeviceState::Online && !self.drained && !self.is_held
+    }
+
+    /// Returns true if the device can hold an extent, whether it has room or not.
+    pub fn is_usable(&self) -> bool {
+        self.has_room() || self.is_full()
     }
 
     /// Returns true if an extent can go there.

@@ -1,25 +1,21 @@
 //! Moves an extent once what it has cost to leave it exceeds what the move costs.
 
-mod costs;
 mod pace;
 #[cfg(test)]
 mod tests;
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::costs::{DeviceCosts, moves_max};
+use super::first_places::{CostSettings, FirstPlaces, cheapest_now};
 use super::life_budget::{LIFE_PERIOD, LifeBudget};
-use super::static_split::StaticSplit;
 use super::usage::Residents;
 use super::{
     Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError,
     Rewrite, WishedMove, Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
-use crate::placement::copies::COPIES_MAX;
-use costs::DeviceCosts;
 use pace::Pace;
 
 /// The entry of [`super::PLACEMENTS`].
@@ -27,35 +23,11 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "cost-benefit",
     summary: "Moves an extent once leaving it has cost more than the move does; writes have a price that holds a life",
     source: "Ours: rent or buy (Karlin et al. 1988, competitive snoopy caching) with marginal latencies of queues",
-    parameters: ParameterSource::Schema(schema_of::<CostBenefitSettings>),
+    parameters: ParameterSource::Schema(schema_of::<CostSettings>),
     capabilities: &[],
     build,
 };
 
-/// Settings of [`CostBenefit`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct CostBenefitSettings {
-    /// Weights of the devices for data from before the first request, as of `static-split`. With an empty list, these
-    /// leave the same share of each device free.
-    weights: Vec<u32>,
-    /// How long each device should last. While more of its rated life is used up than the time since the start allows,
-    /// what is written there becomes dearer, copies included. If left out, writes have no price; nor can they have one
-    /// on a device that counts no erases.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("least" = "1s"))]
-    life: Option<Nanos>,
-}
-
-/// Most moves under way at a time while queues are short.
-const MOVES_FEW: usize = 4;
-/// A device is left by one extent at a time for this many of its requests under way. The copy of an extent waits behind
-/// them, so that with a fixed number of moves the fewest extents would leave the device that has most to do.
-const REQUESTS_PER_MOVE: u32 = 2;
-/// Most moves under way at a time, however long the queue: fewer than the engine copies at a time. A move that it
-/// refuses for want of a buffer would lose its balance.
-const MOVES_MAX: usize = 20;
-const _: () = assert!(MOVES_FEW <= MOVES_MAX && MOVES_MAX < COPIES_MAX);
 /// Differences of cost below this share of the cost do not count: they may be noise.
 const TOLERANCE: f64 = 0.1;
 /// Balances are halved after this many requests for each extent.
@@ -69,14 +41,10 @@ const VICTIMS: usize = 16;
 const FADE_AFTER: u64 = 4096;
 /// Most extents of a request that are looked at.
 const EXTENTS_MAX: u32 = 64;
+
 fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
-    let CostBenefitSettings { weights, life } = policy.options()?;
-    let life = life.map(LifeBudget::new);
-    if life.is_some_and(|life| life.is_none()) {
-        return Err(PlacementError::new("life", "`life` is less than a second; flash lasts for years"));
-    }
-    let first = (!weights.is_empty()).then(|| StaticSplit::of_weights(&weights, policy.devices)).transpose()?;
-    let mut built = CostBenefit { first, life: life.flatten(), ..CostBenefit::default() };
+    let (first, life) = policy.options::<CostSettings>()?.check(policy.devices)?;
+    let mut built = CostBenefit { first, life, ..CostBenefit::default() };
     built.devices_joined(policy.devices);
     Ok(Box::new(built))
 }
@@ -103,8 +71,7 @@ struct CostBenefit {
     extent: u64,
     /// How long each device should last.
     life: Option<LifeBudget>,
-    /// Where data from before the first request lie, if the settings say so.
-    first: Option<StaticSplit>,
+    first: FirstPlaces,
 }
 
 /// What makes room on a full device.
@@ -117,16 +84,6 @@ struct Victim {
     quartile: f64,
 }
 
-/// Returns true if a device can hold an extent, whether it has room or not.
-fn is_usable(view: &DeviceView) -> bool {
-    view.has_room() || view.is_full()
-}
-
-/// Returns how many moves may be under way when one more extent is to leave the device of `from`.
-fn moves_max(from: &DeviceView) -> usize {
-    ((from.under_way / REQUESTS_PER_MOVE) as usize).clamp(MOVES_FEW, MOVES_MAX)
-}
-
 impl CostBenefit {
     /// Returns the device, of those for which `takes` is true, on which a request costs least on average, and what it
     /// costs.
@@ -134,18 +91,6 @@ impl CostBenefit {
         let devices = (0..self.devices.len()).filter(|&device| takes(device));
         let costs = devices.map(|device| (device, self.devices[device].of(kind, length)));
         costs.min_by(|one, other| one.1.total_cmp(&other.1))
-    }
-
-    /// Returns what `write` costs now on a device. A write that chooses its device makes the next one see it there, so
-    /// it goes by what is under way, while moves go by averages.
-    fn now(&self, device: usize, write: &Request, views: &[DeviceView]) -> f64 {
-        self.devices[device].behind(f64::from(views[device].under_way), write.kind, write.length)
-    }
-
-    /// Returns the device with room on which `write` costs least now.
-    fn cheapest_now(&self, write: &Request, views: &[DeviceView]) -> Option<usize> {
-        let devices = (0..self.devices.len()).filter(|&device| views[device].has_room());
-        devices.min_by(|&one, &other| self.now(one, write, views).total_cmp(&self.now(other, write, views)))
     }
 
     /// Returns what a move costs.
@@ -179,7 +124,7 @@ impl CostBenefit {
             let extent = LogicalExtent(number);
             let Some(DeviceIndex(home)) = self.residents.device_of(extent) else { continue };
             let home = usize::from(home);
-            let elsewhere = |device: usize| device != home && is_usable(&views[device]);
+            let elsewhere = |device: usize| device != home && views[device].is_usable();
             let Some((to, there)) = self.cheapest(request.kind, request.length, elsewhere) else { continue };
             let here = self.devices[home].of(request.kind, request.length);
             if (here - there).abs() <= TOLERANCE * here.max(there) {
@@ -268,15 +213,7 @@ impl CostBenefit {
 
 impl Placement for CostBenefit {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
-        let has_room = |device: usize| devices[device].has_room();
-        let cheapest = new.write.and_then(|write| self.cheapest_now(write, devices));
-        let split = self.first.as_mut().filter(|_| new.write.is_none());
-        let by_weight = split.map(|split| usize::from(split.place(new, devices).0)).filter(|&device| has_room(device));
-        let free =
-            |device: &usize| f64::from(devices[*device].free_extents) / f64::from(devices[*device].extents.max(1));
-        let emptiest =
-            || (0..devices.len()).filter(|&device| has_room(device)).max_by(|a, b| free(a).total_cmp(&free(b)));
-        DeviceIndex(cheapest.or(by_weight).or_else(emptiest).unwrap_or(0) as u16)
+        self.first.place(new, &self.devices, devices)
     }
 
     fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
@@ -317,8 +254,8 @@ impl Placement for CostBenefit {
     /// A write that replaces everything moves its extent without a copy.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let from = usize::from(write.from.0);
-        let to = self.cheapest_now(write.write, devices).filter(|&to| to != from)?;
-        let (here, there) = (self.now(from, write.write, devices), self.now(to, write.write, devices));
+        let to = cheapest_now(write.write, &self.devices, devices).filter(|&to| to != from)?;
+        let [here, there] = [from, to].map(|device| self.devices[device].now(write.write, &devices[device]));
         let balance = self.balances.get(write.extent.0 as usize).map_or(0.0, |&balance| f64::from(balance));
         (here - there + balance > TOLERANCE * here).then_some(DeviceIndex(to as u16))
     }
@@ -333,8 +270,6 @@ impl Placement for CostBenefit {
 
     fn devices_joined(&mut self, devices: usize) {
         self.devices.resize(devices, DeviceCosts::new(self.life));
-        if let Some(first) = &mut self.first {
-            first.devices_joined(devices);
-        }
+        self.first.devices_joined(devices);
     }
 }

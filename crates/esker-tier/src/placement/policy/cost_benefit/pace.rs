@@ -4,8 +4,7 @@
 //! device would have too much. How many have to leave depends on how hot they are. So moves follow each other the
 //! faster the longer the same device is the dearest, and slow down when another one is.
 
-use super::costs::DeviceCosts;
-use super::{DeviceView, TOLERANCE, is_usable};
+use super::{DeviceCosts, DeviceView, TOLERANCE};
 
 /// Requests after which the effect of a move is looked at: twice as many as queues are averaged over.
 const SETTLES_AFTER: u32 = 512;
@@ -39,7 +38,7 @@ impl Pace {
             return;
         }
         self.since_look = 0;
-        let usable = || (0..devices.len()).filter(|&device| is_usable(&views[device]));
+        let usable = || (0..devices.len()).filter(|&device| views[device].is_usable());
         let load = |device: &usize| devices[*device].load();
         let dearest = usable().max_by(|one, other| load(one).total_cmp(&load(other)));
         let cheapest = usable().min_by(|one, other| load(one).total_cmp(&load(other)));

@@ -1,55 +1,12 @@
-use esker_core::{DeviceState, Lba, Ratio, Rng, Telemetry};
+use esker_core::{Lba, Ratio, Rng, Telemetry};
 
+use super::super::testing::{self, BLOCK, EXTENT, learn, learn_of, place, read, views};
 use super::*;
-
-const BLOCK: Bytes = Bytes(4096);
-const EXTENT: u64 = 64 << 10;
-
-fn views(free: [u32; 2], under_way: [u32; 2]) -> [DeviceView; 2] {
-    [0, 1].map(|device| DeviceView {
-        extents: 10,
-        free_extents: free[device],
-        state: DeviceState::Online,
-        drained: false,
-        is_held: false,
-        under_way: under_way[device],
-    })
-}
 
 fn policy(life: Option<Nanos>) -> CostBenefit {
     let mut policy = CostBenefit { life: life.and_then(LifeBudget::new), ..CostBenefit::default() };
     policy.devices_joined(2);
     policy
-}
-
-/// Lets each device answer reads, or writes, one at a time, in its time.
-fn learn(policy: &mut CostBenefit, kind: RequestKind, begin: Nanos, micros: [u64; 2]) {
-    learn_of(policy, true, kind, begin, micros);
-}
-
-/// The same for requests of the host, or for parts of copies.
-fn learn_of(policy: &mut CostBenefit, for_host: bool, kind: RequestKind, begin: Nanos, micros: [u64; 2]) {
-    for index in 0..200 {
-        for (device, takes) in micros.into_iter().enumerate() {
-            let sent = begin + Nanos::from_millis(10 * index);
-            let done = Completed {
-                device: DeviceIndex(device as u16),
-                first: LogicalExtent(0),
-                extents: 1,
-                kind,
-                length: BLOCK,
-                sent,
-                at: sent + Nanos::from_micros(takes),
-                for_host,
-                ok: true,
-            };
-            policy.observe(done.at, &Event::Completed(done), &views([5, 5], [0, 0]), &mut Wishes::default());
-        }
-    }
-}
-
-fn place(policy: &mut CostBenefit, extent: u32, device: u16) {
-    policy.placed(LogicalExtent(extent), Bytes(u64::from(extent) * EXTENT), Some(DeviceIndex(device)));
 }
 
 /// A policy that knows a device of 100 us and one of 1 ms. Extents 100 to 103 lie on the slow one, 104 and 105 on the
@@ -59,15 +16,6 @@ fn known(life: Option<Nanos>) -> CostBenefit {
     (100..106).rev().for_each(|extent| place(&mut policy, extent, u16::from(extent < 104)));
     learn(&mut policy, RequestKind::Read, Nanos::from_secs(1), [100, 1_000]);
     policy
-}
-
-/// Sends a read of an extent, and returns what the policy wants to move.
-fn read(policy: &mut CostBenefit, extent: u32, views: &[DeviceView]) -> Vec<(u32, u16)> {
-    let request = Request::read(Lba(0), BLOCK);
-    let mut wishes = Wishes::default();
-    let event = Event::Request { request: &request, first: LogicalExtent(extent), extents: 1 };
-    policy.observe(Nanos::from_secs(10), &event, views, &mut wishes);
-    wishes.moves.iter().map(|wished| (wished.extent.0, wished.to.0)).collect()
 }
 
 /// Each read of an extent on the slow device costs 900 us more than on the fast one; a move costs a read there and a
@@ -228,10 +176,8 @@ fn a_life_has_a_price() {
     assert_eq!(goes_to(&mut policy), 0);
 }
 
-/// Builds the policy with one setting.
 fn built(key: &str, value: serde_json::Value) -> Result<Box<dyn Placement>, PlacementError> {
-    let settings = super::super::PolicySettings::new("cost-benefit", [(key.to_string(), value)].into_iter().collect());
-    settings.build(super::super::PLACEMENTS, 2)
+    testing::built("cost-benefit", key, value)
 }
 
 #[test]

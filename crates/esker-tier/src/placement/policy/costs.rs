@@ -1,7 +1,9 @@
 //! What one more request costs on each device, in nanoseconds.
 
-use esker_core::{Bytes, Nanos, Ratio, RequestKind};
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
 
+use super::DeviceView;
+use crate::placement::copies::COPIES_MAX;
 use crate::placement::{Completed, LifeBudget};
 
 /// Number of samples over which a mean is taken; later samples count more.
@@ -19,6 +21,21 @@ const PRICE_FALL: f64 = 0.9;
 const PRICED_BYTES: f64 = 4096.0;
 const PRICE_FIRST: f64 = 0.01;
 const PRICE_LAST: f64 = 16.0;
+
+/// Most moves under way at a time while queues are short.
+const MOVES_FEW: usize = 4;
+/// A device is left by one extent at a time for this many of its requests under way. The copy of an extent waits behind
+/// them, so that with a fixed number of moves the fewest extents would leave the device that has most to do.
+const REQUESTS_PER_MOVE: u32 = 2;
+/// Most moves under way at a time, however long the queue: fewer than the engine copies at a time, which would refuse
+/// the others for want of a buffer.
+const MOVES_MAX: usize = 20;
+const _: () = assert!(MOVES_FEW <= MOVES_MAX && MOVES_MAX < COPIES_MAX);
+
+/// Returns how many moves may be under way when one more extent is to leave the device of `from`.
+pub(super) fn moves_max(from: &DeviceView) -> usize {
+    ((from.under_way / REQUESTS_PER_MOVE) as usize).clamp(MOVES_FEW, MOVES_MAX)
+}
 
 /// A mean in which later samples count more.
 #[derive(Clone, Copy, Debug, Default)]
@@ -132,6 +149,11 @@ impl DeviceCosts {
         under_way * self.any.value + own + self.written(kind, length)
     }
 
+    /// Returns what `write` costs behind what is under way now.
+    pub(super) fn now(&self, write: &Request, view: &DeviceView) -> f64 {
+        self.behind(f64::from(view.under_way), write.kind, write.length)
+    }
+
     /// Returns what the part of a copy costs that reads here, or writes: its own time, for itself and for all that
     /// wait. Before the first copy, it is taken to last as long as a request of the host.
     pub(super) fn of_copy(&self, kind: RequestKind, length: Bytes) -> f64 {
@@ -147,6 +169,22 @@ impl DeviceCosts {
     /// Returns the mean time of a request.
     pub(super) fn busy(&self) -> f64 {
         self.any.value
+    }
+
+    /// Returns what the part of a copy that reads here, or writes, keeps the device busy with, and its price.
+    pub(super) fn own_of_copy(&self, kind: RequestKind, length: Bytes) -> f64 {
+        let busy = self.copies.mean(kind).or_else(|| self.busy.mean(kind));
+        busy.unwrap_or(0.0) + self.written(kind, length)
+    }
+
+    /// Returns the mean number of the host's requests under way.
+    pub(super) const fn queue(&self) -> f64 {
+        self.queue
+    }
+
+    /// Returns the price of a byte written.
+    pub(super) const fn price(&self) -> f64 {
+        self.price
     }
 
     fn written(&self, kind: RequestKind, length: Bytes) -> f64 {

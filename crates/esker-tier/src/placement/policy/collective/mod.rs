@@ -1,0 +1,214 @@
+//! Decides for all extents together, from time to time, where each serves best.
+
+mod counts;
+mod plan;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Nanos, Ratio, Request};
+
+use super::costs::{DeviceCosts, moves_max};
+use super::first_places::{CostSettings, FirstPlaces, cheapest_now};
+use super::life_budget::{LIFE_PERIOD, LifeBudget};
+use super::usage::Residents;
+use super::{
+    Completed, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, WishedMove,
+    Wishes, schema_of,
+};
+use crate::extent::{DeviceIndex, LogicalExtent};
+use counts::Counts;
+use plan::{Drafting, MovePlan, Situation};
+use service::ServiceTimes;
+
+/// The entry of [`super::PLACEMENTS`].
+pub(super) const ENTRY: PlacementEntry = PlacementEntry {
+    name: "collective",
+    summary: "Decides for all extents together, again and again, where each serves best: a linear programme",
+    source: "Ours: the collective optimisation that Wu 2011, section II, leaves to future work",
+    parameters: ParameterSource::Schema(schema_of::<CostSettings>),
+    capabilities: &[],
+    build,
+};
+
+/// Most extents of a request that are counted.
+const EXTENTS_MAX: u32 = 64;
+/// How many extents are gone over with each request while a plan is made.
+const STEP: u32 = 1_024;
+/// A write that replaces its extent goes elsewhere if that costs this share less.
+const CHEAPER: f64 = 0.5;
+
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let (first, life) = policy.options::<CostSettings>()?.check(policy.devices)?;
+    let mut built = Collective { first, life, ..Collective::default() };
+    built.devices_joined(policy.devices);
+    Ok(Box::new(built))
+}
+
+/// How far the next plan is.
+#[derive(Debug, Default)]
+enum Stage {
+    /// Requests are counted.
+    #[default]
+    Counting,
+    /// The counts of extents from this one on are still to be added to those of earlier periods.
+    Folding(u32),
+    /// Extents are sorted into classes, and then chosen from these.
+    Drafting(Drafting),
+}
+
+/// Counts the requests to each extent, and makes a plan again and again: extents that are alike are a class, and a
+/// linear programme finds which share of each class should be on which device, so that the host's requests take least
+/// time together. Extents move by the plan, the hottest first, until there is the next plan.
+///
+/// It takes sixteen bytes for each extent, and two for its device. A request goes over [`STEP`] extents at most.
+#[derive(Debug, Default)]
+struct Collective {
+    devices: Vec<DeviceCosts>,
+    service: Vec<ServiceTimes>,
+    counts: Counts,
+    residents: Residents,
+    stage: Stage,
+    plan: MovePlan,
+    moving: Vec<LogicalExtent>,
+    /// Bytes of an extent; zero before that is known.
+    extent: u64,
+    /// How long each device should last.
+    life: Option<LifeBudget>,
+    first: FirstPlaces,
+}
+
+impl Collective {
+    /// Takes a request of the host to some extents.
+    fn requested(&mut self, request: &Request, (first, extents): (LogicalExtent, u32), views: &[DeviceView]) {
+        for (device, view) in self.devices.iter_mut().zip(views) {
+            device.arrived(view.under_way);
+        }
+        let length = Bytes(request.length.0 / u64::from(extents));
+        for number in first.0..first.0 + extents.min(EXTENTS_MAX) {
+            self.counts.count(LogicalExtent(number), request.kind, length);
+        }
+        self.counts.requested();
+        self.think(views);
+    }
+
+    /// Comes a step nearer to the next plan.
+    fn think(&mut self, views: &[DeviceView]) {
+        let situation = Situation {
+            devices: &self.devices,
+            service: &self.service,
+            views,
+            counts: &self.counts,
+            residents: &self.residents,
+            extent: Bytes(self.extent),
+        };
+        match &mut self.stage {
+            Stage::Counting if self.counts.is_period_over() => self.stage = Stage::Folding(0),
+            Stage::Counting => {}
+            Stage::Folding(next) => match self.counts.fold(*next, STEP) {
+                Some(further) => *next = further,
+                None => self.stage = Stage::Drafting(Drafting::new(views.len())),
+            },
+            Stage::Drafting(drafting) => {
+                if let Some(plan) = drafting.step(&situation, STEP) {
+                    self.plan = plan;
+                    self.stage = Stage::Counting;
+                }
+            }
+        }
+    }
+
+    /// Begins a move of the plan. Where there is no room, the coldest extent that should leave makes it.
+    fn go_on(&mut self, views: &[DeviceView], wishes: &mut Wishes) {
+        while let Some(next) = self.plan.next() {
+            let has_room = |device: usize| views[device].has_room();
+            if self.moving.len() >= moves_max(&views[next.from]) {
+                return;
+            }
+            let chosen = match has_room(next.to) {
+                true => self.plan.take_next(),
+                false => self.plan.take_leaver(next.to).filter(|leaver| has_room(leaver.to)),
+            };
+            let Some(chosen) = chosen else {
+                wishes.without_room += 1;
+                self.plan.take_next();
+                continue;
+            };
+            let is_there = self.residents.device_of(chosen.extent) == Some(DeviceIndex(chosen.from as u16));
+            if is_there && !self.moving.contains(&chosen.extent) {
+                self.moving.push(chosen.extent);
+                wishes.moves.push(WishedMove::among_requests(chosen.extent, DeviceIndex(chosen.to as u16)));
+                return;
+            }
+        }
+    }
+
+    fn worn(&mut self, now: Nanos, device: DeviceIndex, used: Ratio) {
+        let slowest = self.devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
+        self.devices[usize::from(device.0)].worn(now, used, slowest);
+    }
+}
+
+impl Placement for Collective {
+    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        self.first.place(new, &self.devices, devices)
+    }
+
+    fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
+        if let Some(length) = start.0.checked_div(u64::from(extent.0)) {
+            self.extent = length;
+        }
+        let before = self.residents.placed(extent, device);
+        if device.is_none() || before.is_none() {
+            self.counts.forget(extent);
+        }
+    }
+
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
+        match *event {
+            Event::Request { request, first, extents } if request.kind.has_data() && extents > 0 => {
+                self.requested(request, (first, extents), devices);
+                self.go_on(devices, wishes);
+            }
+            Event::Completed(done @ Completed { ok: true, .. }) if done.kind.has_data() => {
+                self.devices[usize::from(done.device.0)].ended(&done);
+                self.service[usize::from(done.device.0)].ended(&done);
+            }
+            Event::Moved { extent, .. } => {
+                self.moving.retain(|&moving| moving != extent);
+                self.go_on(devices, wishes);
+            }
+            Event::Device { device, telemetry } => self.worn(now, device, telemetry.life_used),
+            _ => {}
+        }
+    }
+
+    fn observes(&self) -> bool {
+        true
+    }
+
+    /// A write that replaces everything moves its extent without a copy.
+    fn redirect(&mut self, write: &Rewrite<'_>, views: &[DeviceView]) -> Option<DeviceIndex> {
+        let from = usize::from(write.from.0);
+        let to = cheapest_now(write.write, &self.devices, views).filter(|&to| to != from)?;
+        let [here, there] = [from, to].map(|device| self.devices[device].now(write.write, &views[device]));
+        (here - there > CHEAPER * here).then_some(DeviceIndex(to as u16))
+    }
+
+    fn redirects(&self) -> bool {
+        true
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.life.map(|_| LIFE_PERIOD)
+    }
+
+    fn devices_joined(&mut self, devices: usize) {
+        self.devices.resize(devices, DeviceCosts::new(self.life));
+        self.service.resize(devices, ServiceTimes::default());
+        self.first.devices_joined(devices);
+        // A plan in the making knows fewer devices.
+        (self.stage, self.plan) = (Stage::default(), MovePlan::default());
+    }
+}
