@@ -9,8 +9,8 @@ use super::{Assignment, RowLimit, Solution};
 /// thousands and a device is full, rounding leaves a few at some 1e-6.
 const NEAR: f64 = 1e-5;
 
-/// Times of each class on each device, room that each takes, and the room of each device. To be as small as possible:
-/// the sum of all times and so many times the largest.
+/// Times of each class on each device, room that each class takes, and the room of each device. Best is what makes the
+/// sum of all times, and `largest` times the largest of them, as small as possible.
 #[derive(Clone, Debug)]
 struct Times {
     /// By class, then by device; `None` where the class may not be.

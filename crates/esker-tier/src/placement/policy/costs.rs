@@ -3,6 +3,7 @@
 use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
 
 use super::DeviceView;
+use crate::extent::DeviceIndex;
 use crate::placement::copies::COPIES_MAX;
 use crate::placement::{Completed, LifeBudget};
 
@@ -91,6 +92,17 @@ pub(super) struct DeviceCosts {
     price: f64,
 }
 
+/// Takes the numbers of the host's requests under way when one arrives.
+pub(super) fn arrived(devices: &mut [DeviceCosts], views: &[DeviceView]) {
+    devices.iter_mut().zip(views).for_each(|(device, view)| device.arrived(view.under_way));
+}
+
+/// Takes the share of its life that a device has used up by `now`, and sets the price of writes there.
+pub(super) fn worn(devices: &mut [DeviceCosts], now: Nanos, DeviceIndex(device): DeviceIndex, used: Ratio) {
+    let slowest = devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
+    devices[usize::from(device)].worn(now, used, slowest);
+}
+
 impl DeviceCosts {
     /// A device of which nothing is known, and whose writes have a price if it should last for a `life`.
     pub(super) fn new(life: Option<LifeBudget>) -> Self {
@@ -99,7 +111,7 @@ impl DeviceCosts {
 
     /// Takes the share of its life that the device has used up by `now`, and sets the price of writes. The slowest
     /// device takes `slowest` for a request.
-    pub(super) fn worn(&mut self, now: Nanos, used: Ratio, slowest: f64) {
+    fn worn(&mut self, now: Nanos, used: Ratio, slowest: f64) {
         let Some(life) = &mut self.life else { return };
         life.look(now, used);
         self.price = match life.is_overspent() {
@@ -112,7 +124,7 @@ impl DeviceCosts {
     }
 
     /// Takes the number of the host's requests under way when one arrives.
-    pub(super) fn arrived(&mut self, under_way: u32) {
+    fn arrived(&mut self, under_way: u32) {
         self.queue += (f64::from(under_way) - self.queue) / QUEUE_OVER;
     }
 

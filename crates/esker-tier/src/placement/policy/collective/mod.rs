@@ -7,9 +7,9 @@ mod service;
 mod tests;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, Ratio, Request};
+use esker_core::{Bytes, Nanos, Request};
 
-use super::costs::{DeviceCosts, moves_max};
+use super::costs::{DeviceCosts, arrived, moves_max, worn};
 use super::first_places::{CostSettings, FirstPlaces, cheapest_now};
 use super::life_budget::{LIFE_PERIOD, LifeBudget};
 use super::usage::Residents;
@@ -62,7 +62,8 @@ enum Stage {
 /// linear programme finds which share of each class should be on which device, so that the host's requests take least
 /// time together. Extents move by the plan, the hottest first, until there is the next plan.
 ///
-/// It takes sixteen bytes for each extent, and two for its device. A request goes over [`STEP`] extents at most.
+/// It takes sixteen bytes for each extent, nearly twice as many where the table has just grown, and two for its device.
+/// A request goes over [`STEP`] extents at most.
 #[derive(Debug, Default)]
 struct Collective {
     devices: Vec<DeviceCosts>,
@@ -82,9 +83,7 @@ struct Collective {
 impl Collective {
     /// Takes a request of the host to some extents.
     fn requested(&mut self, request: &Request, (first, extents): (LogicalExtent, u32), views: &[DeviceView]) {
-        for (device, view) in self.devices.iter_mut().zip(views) {
-            device.arrived(view.under_way);
-        }
+        arrived(&mut self.devices, views);
         let length = Bytes(request.length.0 / u64::from(extents));
         for number in first.0..first.0 + extents.min(EXTENTS_MAX) {
             self.counts.count(LogicalExtent(number), request.kind, length);
@@ -143,11 +142,6 @@ impl Collective {
             }
         }
     }
-
-    fn worn(&mut self, now: Nanos, device: DeviceIndex, used: Ratio) {
-        let slowest = self.devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
-        self.devices[usize::from(device.0)].worn(now, used, slowest);
-    }
 }
 
 impl Placement for Collective {
@@ -179,7 +173,7 @@ impl Placement for Collective {
                 self.moving.retain(|&moving| moving != extent);
                 self.go_on(devices, wishes);
             }
-            Event::Device { device, telemetry } => self.worn(now, device, telemetry.life_used),
+            Event::Device { device, telemetry } => worn(&mut self.devices, now, device, telemetry.life_used),
             _ => {}
         }
     }

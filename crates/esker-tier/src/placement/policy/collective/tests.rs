@@ -1,4 +1,4 @@
-use esker_core::{Lba, Rng, Telemetry};
+use esker_core::{Lba, Ratio, Rng, Telemetry};
 
 use super::super::testing::{self, BLOCK, EXTENT, learn, place, read, views};
 use super::super::{MoveOutcome, RequestKind};

@@ -5,9 +5,9 @@ mod pace;
 mod tests;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
+use esker_core::{Bytes, Nanos, Request, RequestKind};
 
-use super::costs::{DeviceCosts, moves_max};
+use super::costs::{DeviceCosts, arrived, moves_max, worn};
 use super::first_places::{CostSettings, FirstPlaces, cheapest_now};
 use super::life_budget::{LIFE_PERIOD, LifeBudget};
 use super::usage::Residents;
@@ -108,9 +108,7 @@ impl CostBenefit {
         views: &[DeviceView],
         wishes: &mut Wishes,
     ) {
-        for (device, view) in self.devices.iter_mut().zip(views) {
-            device.arrived(view.under_way);
-        }
+        arrived(&mut self.devices, views);
         self.requests += 1;
         if self.requests.is_multiple_of(FADE_AFTER) {
             self.devices.iter_mut().for_each(DeviceCosts::fade);
@@ -204,11 +202,6 @@ impl CostBenefit {
             *balance = 0.0;
         }
     }
-
-    fn worn(&mut self, now: Nanos, device: DeviceIndex, used: Ratio) {
-        let slowest = self.devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
-        self.devices[usize::from(device.0)].worn(now, used, slowest);
-    }
 }
 
 impl Placement for CostBenefit {
@@ -242,7 +235,7 @@ impl Placement for CostBenefit {
                 self.devices[usize::from(done.device.0)].ended(&done);
             }
             Event::Moved { extent, outcome } => self.moved(extent, outcome),
-            Event::Device { device, telemetry } => self.worn(now, device, telemetry.life_used),
+            Event::Device { device, telemetry } => worn(&mut self.devices, now, device, telemetry.life_used),
             _ => {}
         }
     }
