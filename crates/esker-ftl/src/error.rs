@@ -62,9 +62,9 @@ pub enum BuildError {
         pools: u32,
     },
     /// A pool has fewer blocks than it needs to be written and cleaned.
-    #[error("a pool has {blocks} blocks, and {needed} would have to stay free or open ({reserve} + {frontiers})")]
+    #[error("a pool has {blocks} good blocks, and {needed} would have to stay free or open ({reserve} + {frontiers})")]
     PoolTooSmall {
-        /// Blocks of a pool.
+        /// Blocks of a pool that are not bad from the start.
         blocks: u32,
         /// Blocks that stay free or open.
         needed: u32,
@@ -121,11 +121,11 @@ pub enum BuildError {
     },
     /// The pages of the host and of a map on flash leave no room for cleaning.
     #[error(
-        "a pool of {blocks} blocks x {data_pages} data pages holds {host} host pages and {translation_pages} translation \
-         pages; {reserve} free blocks and {frontiers} open ones leave room for {room}"
+        "a pool of {blocks} good blocks x {data_pages} data pages holds {host} host pages and {translation_pages} \
+         translation pages; {reserve} free blocks and {frontiers} open ones leave room for {room}"
     )]
     NoRoomForMap {
-        /// Blocks of a pool.
+        /// Blocks of a pool that are not bad from the start.
         blocks: u32,
         /// Data pages of a block.
         data_pages: u32,
@@ -214,7 +214,7 @@ impl Hint for BuildError {
             }
             Self::NoHostPages { .. } => Some("use more blocks or less spare space".to_string()),
             Self::PoolTooSmall { needed, reserve, frontiers, .. } => Some(format!(
-                "give a pool at least {} blocks: a larger `pool` or `geometry.blocks_per_plane`{}{}",
+                "give a pool at least {} good blocks: a larger `pool` or `geometry.blocks_per_plane`{}{}",
                 needed + 2,
                 if reserve > frontiers { ", or a lower `cleaning.threshold`" } else { "" },
                 if *frontiers > 1 { ", or write_frontiers = \"pool\"" } else { "" },

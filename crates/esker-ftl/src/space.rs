@@ -108,7 +108,8 @@ impl Space {
         };
         let needed = reserve.saturating_add(open);
         if needed >= blocks_per_pool {
-            return Err(BuildError::PoolTooSmall { blocks: blocks_per_pool, needed, reserve, frontiers: open });
+            let good = blocks_per_pool - space.bad_blocks_per_pool;
+            return Err(BuildError::PoolTooSmall { blocks: good, needed, reserve, frontiers: open });
         }
         let (key, spare, whole) = space.stated(settings)?;
         if spare >= Ratio::ONE {
@@ -212,6 +213,11 @@ impl Space {
         }
         let spare = self.room_per_pool(self.reserve).saturating_sub(self.host_pages_per_pool());
         spare / self.data_pages_per_block
+    }
+
+    /// Returns whether the owner of the pages drops some when blocks go bad.
+    pub(crate) fn shrinks(&self) -> bool {
+        self.shrinks
     }
 
     /// Returns the smallest share of `whole`, in whole percent, that leaves enough room; 100 % if none does.

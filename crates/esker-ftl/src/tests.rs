@@ -268,7 +268,9 @@ proptest! {
         seed: u64,
         hot in 1u64..100,
         apart in apart(),
+        bad in prop_oneof![1 => Just(0u64), 1 => 1u64..30],
     ) {
+        let bad = WearSettings { factory_bad_blocks: Ratio::percent(bad), ..WearSettings::default() };
         let mut settings = settings();
         settings.geometry.dies_per_package = dies;
         settings.geometry.planes_per_die = planes;
@@ -282,6 +284,8 @@ proptest! {
             settings.ftl = layer;
             settings.cleaning = CleaningSettings { threshold: Ratio::percent(threshold), ..CleaningSettings::default() };
             keep_apart(&mut settings, apart);
+            let counts_wear = entry(&settings.ftl).is_ok_and(|layer| layer.can(LayerCapability::Wear));
+            settings.wear = counts_wear.then_some(bad);
             let least = (0u64..1000).find_map(|tenth| {
                 settings.over_provisioning = Some(Ratio::parts_per_billion(tenth * 1_000_000));
                 let space = Space::new(&settings, &geometry).ok()?;

@@ -14,7 +14,7 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 use esker_nand::{BlockIndex, ValueError};
 use esker_results::MappingCounts;
 
-use crate::pools::Striping;
+use crate::pools::{MapSpace, Striping};
 use crate::{
     BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools, WearCounts,
     WriteExtent, write_with_prefetch,
@@ -148,9 +148,9 @@ impl Dftl {
         let entries_per_page = settings.entries_per_page;
         let striping = Striping::padded(context, entries_per_page);
         let translation_pages = striping.slots_per_pool() / entries_per_page;
-        let (reserve, allowance) = check_space(context, translation_pages)?;
+        let map_space = check_space(context, translation_pages)?;
         let tables = Tables::new(striping, entries_per_page, cache);
-        let pools = Pools::with_map(context, reserve, allowance)?;
+        let pools = Pools::with_map(context, map_space)?;
         debug_assert_eq!(translation_pages * space.pools, tables.translation_pages());
         Ok(Self { tables, pools, settings })
     }
@@ -267,26 +267,26 @@ impl Dftl {
     }
 }
 
-/// Returns the number of blocks that a pool has to keep free so that cleaning can always go on: as many as the settings
-/// ask for, and at least one for each frontier of data, two for each frontier of the map, and two for the victim's
-/// pages. Also returns the number of blocks that the map may take: four times its own size, so that cleaning them
-/// copies next to nothing, but at most half of what the data can spare. It is an error if cleaning could not gain a
-/// page.
-fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32, u32), BuildError> {
+/// Returns how the blocks of a pool are divided. So that cleaning can always go on, it keeps as many free as the
+/// settings ask for, and at least one for each frontier of data, two for each frontier of the map, and two for the victim's
+/// pages. The map may take four times its own size, so that cleaning its blocks copies next to nothing, but at most half
+/// of what the data can spare. It is an error if cleaning could not gain a page.
+fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<MapSpace, BuildError> {
     let space = context.space;
     let (open, frontiers) = (space.open_blocks(), space.open_blocks() + space.frontiers);
     let reserve = space.reserve.max(open + 2 * space.frontiers + 2);
     let needed = reserve + frontiers + 1;
-    if needed >= space.blocks_per_pool {
-        return Err(BuildError::PoolTooSmall { blocks: space.blocks_per_pool, needed, reserve, frontiers });
+    let good = space.blocks_per_pool.saturating_sub(space.bad_blocks_per_pool);
+    if needed >= good {
+        return Err(BuildError::PoolTooSmall { blocks: good, needed, reserve, frontiers });
     }
-    let room = u64::from(space.blocks_per_pool - reserve + 1 - frontiers) * u64::from(space.data_pages_per_block) - 1;
+    let room = u64::from(good - reserve + 1 - frontiers) * u64::from(space.data_pages_per_block) - 1;
     let host = space.host_pages_per_pool();
     for (key, ahead) in [("cleaning.gradual", space.gradual), ("cleaning.background", space.background)] {
         // With a goal that cannot be reached, cleaning would never end.
         let blocks = if ahead == 0 { 0 } else { ahead.max(reserve + 1) };
         let held = (u64::from(host) + u64::from(translation_pages) + 1).div_ceil(u64::from(space.data_pages_per_block));
-        let most = (u64::from(space.blocks_per_pool) + 1).saturating_sub(u64::from(frontiers) + held) as u32;
+        let most = (u64::from(good) + 1).saturating_sub(u64::from(frontiers) + held) as u32;
         if most >= reserve && blocks > most {
             return Err(BuildError::NeverFree { key, blocks, most, of: space.blocks_per_pool });
         }
@@ -294,7 +294,7 @@ fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32,
     if u64::from(host) + u64::from(translation_pages) > room {
         let keep = room.saturating_sub(u64::from(translation_pages)) * u64::from(space.pools);
         return Err(BuildError::NoRoomForMap {
-            blocks: space.blocks_per_pool,
+            blocks: good,
             data_pages: space.data_pages_per_block,
             host,
             translation_pages,
@@ -307,7 +307,13 @@ fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32,
     let spare = room - u64::from(host) - u64::from(translation_pages);
     let own = translation_pages.div_ceil(space.data_pages_per_block);
     let more = (spare / 2 / u64::from(space.data_pages_per_block)) as u32;
-    Ok((reserve, own + space.frontiers + more.min(3 * own)))
+    let allowance = own + space.frontiers + more.min(3 * own);
+    let spare_blocks = if space.shrinks() {
+        (good + 1).saturating_sub(needed + own)
+    } else {
+        (spare / u64::from(space.data_pages_per_block)) as u32
+    };
+    Ok(MapSpace { reserve, allowance, spare_blocks })
 }
 
 impl Ftl for Dftl {

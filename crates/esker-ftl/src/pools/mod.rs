@@ -15,7 +15,7 @@ use esker_nand::state::{FlashState, OpSink};
 use crate::PoolBlock;
 use crate::gc::{self, PoolShape};
 use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError};
-use pool::{MapBlocks, Pool};
+use pool::Pool;
 
 pub(super) use owned::{drop_unwanted, report_lost};
 pub(super) use steady::{Contents, OwnerRun};
@@ -31,6 +31,17 @@ pub struct Pools {
     blocks_per_pool: esker_nand::Divisor,
     /// The pool whose turn it is to clean ahead of need.
     ahead_turn: u32,
+}
+
+/// How the blocks of a pool with a map are divided.
+#[derive(Clone, Copy, Debug)]
+pub struct MapSpace {
+    /// Blocks that stay free.
+    pub reserve: u32,
+    /// Blocks that the map may take before they are cleaned.
+    pub allowance: u32,
+    /// Blocks that may go bad before data and map no longer fit.
+    pub spare_blocks: u32,
 }
 
 /// The content of a block: either data or map pages, never both.
@@ -103,16 +114,16 @@ pub trait PageMap {
 impl Pools {
     /// Pools of erased blocks, all of them for data.
     pub fn new(context: &FtlContext<'_>) -> Result<Self, BuildError> {
-        Self::build(context, None, context.space.reserve)
+        Self::build(context, None)
     }
 
     /// Pools of erased blocks that also hold a map, in blocks of its own, with as many write frontiers for it as for
-    /// data. Each pool keeps `reserve` blocks free. Its map may take `allowance` blocks before map blocks are cleaned.
-    pub fn with_map(context: &FtlContext<'_>, reserve: u32, allowance: u32) -> Result<Self, BuildError> {
-        Self::build(context, Some(allowance), reserve)
+    /// data.
+    pub fn with_map(context: &FtlContext<'_>, map_space: MapSpace) -> Result<Self, BuildError> {
+        Self::build(context, Some(map_space))
     }
 
-    fn build(context: &FtlContext<'_>, allowance: Option<u32>, reserve: u32) -> Result<Self, BuildError> {
+    fn build(context: &FtlContext<'_>, map_space: Option<MapSpace>) -> Result<Self, BuildError> {
         let space = context.space;
         let shape = PoolShape { blocks: space.blocks_per_pool, data_pages_per_block: space.data_pages_per_block };
         let pools = (0..space.pools)
@@ -120,12 +131,11 @@ impl Pools {
                 // Each pool has its own random numbers, so that one pool never changes the results of another.
                 let seed = context.seed ^ u64::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let victims = |seed| gc::build(&context.settings.cleaning.victim, &shape, seed);
-                let map = match allowance {
-                    Some(allowance) => Some(MapBlocks::new(victims(!seed)?, allowance)),
+                let map = match map_space {
+                    Some(map_space) => Some((victims(!seed)?, map_space)),
                     None => None,
                 };
-                let victims = victims(seed)?;
-                Ok(Pool::new(index, context, map, reserve, victims, seed))
+                Ok(Pool::new(index, context, map, victims(seed)?, seed))
             })
             .collect::<Result<_, BuildError>>()?;
         Ok(Self { pools, blocks_per_pool: esker_nand::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use esker_nand::BlockIndex;
 use esker_nand::state::FlashState;
 
+use super::MapSpace;
 use super::temperature::Temperature;
 use super::wear::{NO_MOVES, Wear, WearCounts};
 use crate::gc::VictimPolicy;
@@ -95,20 +96,14 @@ pub(super) struct Pool {
 
 /// The blocks of a map that has its own blocks.
 #[derive(Clone, Debug)]
-pub(super) struct MapBlocks {
+struct MapBlocks {
     /// The victim policy for map blocks. Map pages are rewritten far more often than data. A single policy would clean
     /// a map block as soon as it gains as little as data blocks do, again and again.
-    pub(super) victims: Box<dyn VictimPolicy>,
+    victims: Box<dyn VictimPolicy>,
     /// Number of map blocks above which one of them is the next victim.
-    pub(super) allowance: u32,
+    allowance: u32,
     /// Number of map blocks.
     in_use: u32,
-}
-
-impl MapBlocks {
-    pub(super) fn new(victims: Box<dyn VictimPolicy>, allowance: u32) -> Self {
-        Self { victims, allowance, in_use: 0 }
-    }
 }
 
 /// A block under cleaning.
@@ -123,16 +118,20 @@ struct Victim {
 }
 
 impl Pool {
-    /// Makes pool `index` of erased blocks. With `map`, some blocks will hold a map. `reserve` blocks are kept free.
+    /// Makes pool `index` of erased blocks. With `map`, some blocks will hold a map, and that policy chooses victims
+    /// among them.
     pub(super) fn new(
         index: u32,
         context: &FtlContext<'_>,
-        map: Option<MapBlocks>,
-        reserve: u32,
+        map: Option<(Box<dyn VictimPolicy>, MapSpace)>,
         victims: Box<dyn VictimPolicy>,
         seed: u64,
     ) -> Self {
         let (geometry, space) = (context.geometry, context.space);
+        let (reserve, spare) = match &map {
+            Some((_, map_space)) => (map_space.reserve, map_space.spare_blocks),
+            None => (space.reserve, space.spare_blocks_per_pool()),
+        };
         let first_block = index * space.blocks_per_pool;
         let all_parts = match context.settings.write_frontiers {
             WriteFrontiers::Plane => geometry.planes(),
@@ -163,8 +162,7 @@ impl Pool {
             }
         }
         let wear = context.settings.wear.as_ref().map(|wear| {
-            let (bad, spare) = (space.bad_blocks_per_pool, space.spare_blocks_per_pool());
-            Wear::new(wear, numbers, bad, spare, context.settings.endurance_cycles, seed)
+            Wear::new(wear, numbers, space.bad_blocks_per_pool, spare, context.settings.endurance_cycles, seed)
         });
         let is_good = |block: &PoolBlock| wear.as_ref().is_none_or(|wear| !wear.is_bad(*block));
         let free = numbers.parts().map(|part| numbers.of_part(part).filter(is_good).collect()).collect();
@@ -194,7 +192,7 @@ impl Pool {
             closed: vec![0; words],
             holds_map: vec![0; words],
             victims,
-            map,
+            map: map.map(|(victims, space)| MapBlocks { victims, allowance: space.allowance, in_use: 0 }),
             under_cleaning: None,
             gradual: ahead(space.gradual),
             background: ahead(space.background),

@@ -126,7 +126,7 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
     let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
     let shape = PoolShape { blocks: space.blocks_per_pool, data_pages_per_block: space.data_pages_per_block };
     let victims = gc::build(&Choice::named("greedy"), &shape, 1).unwrap();
-    let mut pool = Pool::new(0, &context, None, space.reserve, victims, 1);
+    let mut pool = Pool::new(0, &context, None, victims, 1);
     let mut flash = FlashState::new(&geometry);
     let free: [&[u32]; 4] = [&[], &[9, 10], &[22, 17, 20], &[25, 24, 28]];
     pool.free = free.iter().map(|blocks| blocks.iter().map(|block| PoolBlock(*block)).collect()).collect();
