@@ -11,25 +11,55 @@ const EXTENTS_PER_REQUEST: u64 = 32;
 const MEMORY: f32 = 0.9;
 /// A new length counts one part of these in the mean.
 const LENGTHS: i32 = 4;
+/// A past of fewer requests is no past.
+pub(super) const PAST_MIN: f32 = 1.0 / 256.0;
+/// No past has more requests.
+pub(super) const PAST_MAX: f32 = u16::MAX as f32 / (1.0 - MEMORY);
 
 /// Requests to one extent: reads, then writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct ExtentCounts {
     /// In this period.
     recent: [u16; 2],
-    /// In all earlier periods.
-    past: [f32; 2],
     /// Mean length of a request, in sectors.
     sectors: [u16; 2],
+    /// In all earlier periods.
+    past: [f32; 2],
 }
 
 impl ExtentCounts {
-    fn past(&self) -> f64 {
-        f64::from(self.past[0]) + f64::from(self.past[1])
+    fn past(&self) -> Past {
+        Past { requests: self.past, sectors: [0, 1].map(|kind| self.past[kind] * f32::from(self.sectors[kind])) }
     }
 }
 
-/// What is expected of an extent in the next period. Reads, then writes.
+/// Requests to an extent in all earlier periods: reads, then writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Past {
+    pub(super) requests: [f32; 2],
+    /// What these requests read and wrote.
+    pub(super) sectors: [f32; 2],
+}
+
+/// Sums of the pasts of several extents.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PastSum {
+    pub(super) extents: u32,
+    requests: [f64; 2],
+    sectors: [f64; 2],
+}
+
+impl PastSum {
+    pub(super) fn add(&mut self, past: &Past) {
+        self.extents += 1;
+        for kind in 0..2 {
+            self.requests[kind] += f64::from(past.requests[kind]);
+            self.sectors[kind] += f64::from(past.sectors[kind]);
+        }
+    }
+}
+
+/// What is expected of an extent, or of several, in the next period. Reads, then writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Forecast {
     pub(super) requests: [f64; 2],
@@ -47,6 +77,15 @@ struct Sums {
     reads: f64,
     /// The past, this period included.
     new_past: f64,
+}
+
+impl Sums {
+    fn add(&mut self, counts: &ExtentCounts) {
+        let [reads, writes] = counts.recent.map(f64::from);
+        let (x, y) = (f64::from(counts.past[0]) + f64::from(counts.past[1]), reads + writes);
+        (self.x, self.y, self.reads) = (self.x + x, self.y + y, self.reads + reads);
+        (self.xx, self.xy, self.yy) = (self.xx + x * x, self.xy + x * y, self.yy + y * y);
+    }
 }
 
 /// Requests to all extents. How many an extent will have is told by a straight line from its past, the one that would
@@ -76,6 +115,10 @@ impl Counts {
     pub(super) fn count(&mut self, LogicalExtent(extent): LogicalExtent, kind: RequestKind, length: Bytes) {
         let index = extent as usize;
         if self.extents.len() <= index {
+            if self.extents.capacity() <= index {
+                // A table that doubles may be twice as large as it has to be.
+                self.extents.reserve_exact(index + 1 + index / 8 - self.extents.len());
+            }
             self.extents.resize(index + 1, ExtentCounts::default());
         }
         let counts = &mut self.extents[index];
@@ -105,25 +148,33 @@ impl Counts {
         }
     }
 
+    /// Returns how often `extent` was requested in all earlier periods: reads, then writes.
+    pub(super) fn past(&self, LogicalExtent(extent): LogicalExtent) -> [f32; 2] {
+        self.extents.get(extent as usize).map_or([0.0; 2], |counts| counts.past)
+    }
+
     /// Number of extents.
     pub(super) fn len(&self) -> u32 {
         self.extents.len() as u32
     }
 
-    /// Ends the period of `most` extents, from `first` on. Returns the next one; after the last extent, `None`, and the
-    /// line is known.
-    pub(super) fn fold(&mut self, first: u32, most: u32) -> Option<u32> {
+    /// Ends the period of `most` extents, from `first` on, and shows each. Returns the next one; after the last extent,
+    /// `None`, and the line is known.
+    pub(super) fn fold(&mut self, first: u32, most: u32, mut see: impl FnMut(LogicalExtent, &Past)) -> Option<u32> {
         let end = (first + most).min(self.len());
-        let sums = &mut self.sums;
-        for counts in &mut self.extents[first as usize..end as usize] {
-            let [reads, writes] = counts.recent.map(f64::from);
-            let (x, y) = (counts.past(), reads + writes);
-            (sums.x, sums.y, sums.reads) = (sums.x + x, sums.y + y, sums.reads + reads);
-            (sums.xx, sums.xy, sums.yy) = (sums.xx + x * x, sums.xy + x * y, sums.yy + y * y);
-            counts.past = [0, 1].map(|kind| MEMORY * counts.past[kind] + f32::from(counts.recent[kind]));
-            counts.recent = [0, 0];
-            sums.new_past += counts.past();
+        // A copy, which stays in registers.
+        let mut sums = self.sums;
+        for (number, counts) in (first..end).zip(&mut self.extents[first as usize..end as usize]) {
+            if counts.recent != [0; 2] || counts.past != [0.0; 2] {
+                sums.add(counts);
+                let past = [0, 1].map(|kind| MEMORY * counts.past[kind] + f32::from(counts.recent[kind]));
+                counts.past = past.map(|past| if past < PAST_MIN { 0.0 } else { past });
+                counts.recent = [0, 0];
+                sums.new_past += f64::from(counts.past[0]) + f64::from(counts.past[1]);
+            }
+            see(LogicalExtent(number), &counts.past());
         }
+        self.sums = sums;
         if end < self.len() {
             return Some(end);
         }
@@ -156,16 +207,24 @@ impl Counts {
         self.requests = 0;
     }
 
-    /// Returns what is expected of an extent.
-    pub(super) fn forecast(&self, LogicalExtent(extent): LogicalExtent) -> Forecast {
-        let Some(counts) = self.extents.get(extent as usize) else { return Forecast::default() };
-        let past = counts.past();
-        let all = self.base + self.slope * past;
-        // One request more, of the mean kind.
-        let reads = (f64::from(counts.past[0]) + self.reads) / (past + 1.0);
-        let requests = [all * reads, all * (1.0 - reads)];
-        let bytes = [0, 1].map(|kind| requests[kind] * f64::from(counts.sectors[kind]) * Bytes::SECTOR.0 as f64);
-        Forecast { requests, bytes }
+    /// Returns how many requests are expected of an extent that had `past` in all earlier periods.
+    pub(super) fn expected(&self, past: f64) -> f64 {
+        self.base + self.slope * past
+    }
+
+    /// Returns what is expected of extents that are alike.
+    pub(super) fn forecast(&self, past: &PastSum) -> Forecast {
+        let count = f64::from(past.extents);
+        let all = past.requests[0] + past.requests[1];
+        let expected = count * self.expected(all / count);
+        // One request more for each, of the mean kind.
+        let reads = (past.requests[0] + count * self.reads) / (all + count);
+        let requests = [expected * reads, expected * (1.0 - reads)];
+        let bytes = |kind: usize| match past.requests[kind] {
+            0.0 => 0.0,
+            before => requests[kind] * past.sectors[kind] / before * Bytes::SECTOR.0 as f64,
+        };
+        Forecast { requests, bytes: [bytes(0), bytes(1)] }
     }
 }
 
@@ -188,12 +247,18 @@ mod tests {
         assert!(counts.is_period_over());
         let mut next = Some(0);
         while let Some(first) = next {
-            next = counts.fold(first, 7);
+            next = counts.fold(first, 7, |_, _| ());
         }
     }
 
-    fn reads_of(counts: &Counts, extent: u32) -> f64 {
-        counts.forecast(LogicalExtent(extent)).requests[0]
+    fn forecast(counts: &Counts, extent: usize) -> Forecast {
+        let mut sum = PastSum::default();
+        sum.add(&counts.extents[extent].past());
+        counts.forecast(&sum)
+    }
+
+    fn reads_of(counts: &Counts, extent: usize) -> f64 {
+        forecast(counts, extent).requests[0]
     }
 
     /// Of 100 extents, ten have 30 reads in each period. The past knows nothing else, so that is what is expected.
@@ -206,7 +271,7 @@ mod tests {
         }
         assert!((reads_of(&counts, 3) - 30.0).abs() < 0.01, "{}", reads_of(&counts, 3));
         assert!(reads_of(&counts, 50) < 0.01, "{}", reads_of(&counts, 50));
-        let Forecast { requests, bytes } = counts.forecast(LogicalExtent(3));
+        let Forecast { requests, bytes } = forecast(&counts, 3);
         assert!((bytes[0] - requests[0] * 8192.0).abs() < 1.0 && bytes[1] < 1.0);
     }
 
@@ -234,6 +299,44 @@ mod tests {
             let expected = (0..500).map(|extent| reads_of(&counts, extent));
             let (least, most) = expected.fold((f64::MAX, 0.0), |(a, b), one| (one.min(a), one.max(b)));
             assert!(least > 7.0 && most < 13.0, "{least} to {most} of 10");
+        }
+    }
+
+    /// What is expected of extents that are alike is the sum of what is expected of each.
+    #[test]
+    fn extents_that_are_alike_are_expected_to_have_the_sum() {
+        let mut counts = Counts::default();
+        read(&mut counts, 99);
+        for _ in 0..10 {
+            period(&mut counts, (0..300).map(|index| index % 10));
+        }
+        let mut sum = PastSum::default();
+        (0..10).for_each(|extent| sum.add(&counts.extents[extent].past()));
+        let (all, one) = (counts.forecast(&sum), forecast(&counts, 4));
+        for kind in 0..2 {
+            assert!((all.requests[kind] - 10.0 * one.requests[kind]).abs() < 1e-6, "{all:?} {one:?}");
+            assert!((all.bytes[kind] - 10.0 * one.bytes[kind]).abs() < 1e-2, "{all:?} {one:?}");
+        }
+    }
+
+    /// 100 requests are less than one in 256 after 97 periods: 0.9^97 is 3.6e-5.
+    #[test]
+    fn what_is_long_past_is_forgotten() {
+        let mut counts = Counts::default();
+        (0..100).for_each(|_| read(&mut counts, 7));
+        for (periods, is_known) in [(90, true), (10, false)] {
+            (0..periods).for_each(|_| period(&mut counts, (0..300).map(|_| 3)));
+            assert_eq!(counts.past(LogicalExtent(7)) != [0.0; 2], is_known, "{:?}", counts.past(LogicalExtent(7)));
+        }
+    }
+
+    #[test]
+    fn the_table_is_hardly_larger_than_it_has_to_be() {
+        let mut counts = Counts::default();
+        let mut rng = Rng::new(5);
+        for most in [1_000, 2_000, 100_000] {
+            (0..20_000).for_each(|_| read(&mut counts, rng.below(most) as u32));
+            assert!(counts.extents.capacity() <= counts.extents.len() * 9 / 8 + 1, "{}", counts.extents.capacity());
         }
     }
 

@@ -1,5 +1,6 @@
 //! Decides for all extents together, from time to time, where each serves best.
 
+mod classes;
 mod counts;
 mod plan;
 mod service;
@@ -18,8 +19,9 @@ use super::{
     Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
+use classes::{ClassIndex, Classes};
 use counts::Counts;
-use plan::{Drafting, MovePlan, Situation};
+use plan::{Choosing, MovePlan, Situation};
 use service::ServiceTimes;
 
 /// The entry of [`super::PLACEMENTS`].
@@ -52,18 +54,18 @@ enum Stage {
     /// Requests are counted.
     #[default]
     Counting,
-    /// The counts of extents from this one on are still to be added to those of earlier periods.
-    Folding(u32),
-    /// Extents are sorted into classes, and then chosen from these.
-    Drafting(Drafting),
+    /// The period of extents from this one on has still to end; those before it are in classes.
+    Sorting(u32, Classes),
+    /// Extents that move are chosen from the classes.
+    Choosing(Choosing),
 }
 
 /// Counts the requests to each extent, and makes a plan again and again: extents that are alike are a class, and a
 /// linear programme finds which share of each class should be on which device, so that the host's requests take least
 /// time together. Extents move by the plan, the hottest first, until there is the next plan.
 ///
-/// It takes sixteen bytes for each extent, nearly twice as many where the table has just grown, and two for its device.
-/// A request goes over [`STEP`] extents at most.
+/// It takes sixteen bytes for each extent, an eighth more where the table has just grown, and two for its device. A
+/// request goes over [`STEP`] extents at most.
 #[derive(Debug, Default)]
 struct Collective {
     devices: Vec<DeviceCosts>,
@@ -94,27 +96,46 @@ impl Collective {
 
     /// Comes a step nearer to the next plan.
     fn think(&mut self, views: &[DeviceView]) {
-        let situation = Situation {
+        self.stage = match std::mem::take(&mut self.stage) {
+            Stage::Counting if !self.counts.is_period_over() => Stage::Counting,
+            Stage::Counting => Stage::Sorting(0, Classes::default()),
+            Stage::Sorting(next, classes) => self.sort(next, classes, views),
+            Stage::Choosing(mut choosing) => match choosing.step(&self.situation(views), STEP) {
+                Some(plan) => self.follow(plan),
+                None => Stage::Choosing(choosing),
+            },
+        };
+    }
+
+    /// Ends the period of the extents from `next` on, and sorts them. After the last one, finds how many of each class
+    /// should move.
+    fn sort(&mut self, next: u32, mut classes: Classes, views: &[DeviceView]) -> Stage {
+        let residents = &self.residents;
+        let further = self.counts.fold(next, STEP, |extent, past| {
+            if let Some(DeviceIndex(home)) = residents.device_of(extent) {
+                classes.add(ClassIndex::of(home, past.requests), past);
+            }
+        });
+        match further {
+            Some(further) => Stage::Sorting(further, classes),
+            None => Choosing::new(&classes, &self.situation(views))
+                .map_or_else(|| self.follow(MovePlan::default()), Stage::Choosing),
+        }
+    }
+
+    fn follow(&mut self, plan: MovePlan) -> Stage {
+        self.plan = plan;
+        Stage::Counting
+    }
+
+    fn situation<'a>(&'a self, views: &'a [DeviceView]) -> Situation<'a> {
+        Situation {
             devices: &self.devices,
             service: &self.service,
             views,
             counts: &self.counts,
             residents: &self.residents,
             extent: Bytes(self.extent),
-        };
-        match &mut self.stage {
-            Stage::Counting if self.counts.is_period_over() => self.stage = Stage::Folding(0),
-            Stage::Counting => {}
-            Stage::Folding(next) => match self.counts.fold(*next, STEP) {
-                Some(further) => *next = further,
-                None => self.stage = Stage::Drafting(Drafting::new(views.len())),
-            },
-            Stage::Drafting(drafting) => {
-                if let Some(plan) = drafting.step(&situation, STEP) {
-                    self.plan = plan;
-                    self.stage = Stage::Counting;
-                }
-            }
         }
     }
 
@@ -202,7 +223,10 @@ impl Placement for Collective {
         self.devices.resize(devices, DeviceCosts::new(self.life));
         self.service.resize(devices, ServiceTimes::default());
         self.first.devices_joined(devices);
-        // A plan in the making knows fewer devices.
-        (self.stage, self.plan) = (Stage::default(), MovePlan::default());
+        // A plan that is made or followed knows fewer devices.
+        self.plan = MovePlan::default();
+        if let Stage::Choosing(_) = self.stage {
+            self.stage = Stage::Counting;
+        }
     }
 }

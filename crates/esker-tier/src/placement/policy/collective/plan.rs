@@ -1,11 +1,10 @@
 //! Which extents should move, and where.
 
-use std::collections::BTreeMap;
-
 use esker_assign::{Assignment, RowLimit, Solution};
 use esker_core::{Bytes, RequestKind};
 
-use super::counts::{Counts, Forecast};
+use super::classes::{ClassIndex, Classes};
+use super::counts::{Counts, Forecast, PastSum};
 use super::service::{ServiceTime, ServiceTimes};
 use super::{DeviceCosts, DeviceView, Residents};
 use crate::extent::LogicalExtent;
@@ -19,8 +18,6 @@ const SPARE: u32 = 4;
 const TOLERANCE: f64 = 0.1;
 /// The search for shares ends this near to the optimum.
 const GAP: f64 = 1e-3;
-/// Forecasts up to this many requests are alike, and so are those beyond it from one power of two to the next.
-const RATE_MIN: f64 = 1e-3;
 /// Most moves of a plan. What is left out is found again by the next one.
 const MOVES_MAX: usize = 65_536;
 
@@ -46,108 +43,83 @@ pub(super) struct PlannedMove {
     heat: f64,
 }
 
-/// Extents that are alike: on one device, with about as many reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ClassKey {
-    home: usize,
-    rates: [u8; 2],
-}
-
-/// What all extents of a class need.
-#[derive(Clone, Copy, Debug, Default)]
-struct Class {
+/// What is expected of all extents of a class.
+#[derive(Clone, Copy, Debug)]
+struct ExpectedClass {
+    class: ClassIndex,
     extents: u32,
-    requests: [f64; 2],
-    bytes: [f64; 2],
+    forecast: Forecast,
 }
 
-/// How many extents of each class should move to each device.
-type Quotas = BTreeMap<ClassKey, Vec<u32>>;
+/// How many extents of each class should move to each device; nothing for a class of which none should.
+type Quotas = Vec<Vec<u32>>;
 
-/// A plan in the making: one pass over all extents for their classes, another one for the extents that move.
+/// A plan in the making: goes over all extents until as many of each class have been found as should move.
 #[derive(Debug)]
-pub(super) struct Drafting {
+pub(super) struct Choosing {
     next: u32,
-    classes: BTreeMap<ClassKey, Class>,
-    /// Number of extents on each device.
-    resident: Vec<u32>,
-    /// After the first pass.
-    quotas: Option<Quotas>,
+    quotas: Quotas,
+    /// Extents that are still to be found.
+    left: usize,
     moves: Vec<PlannedMove>,
 }
 
-impl Drafting {
-    pub(super) fn new(devices: usize) -> Self {
-        Self { next: 0, classes: BTreeMap::new(), resident: vec![0; devices], quotas: None, moves: Vec::new() }
+impl Choosing {
+    /// Finds how many extents of each class should move. `None` if nothing is known of any device, or nothing is worth
+    /// a move.
+    pub(super) fn new(classes: &Classes, situation: &Situation<'_>) -> Option<Self> {
+        let quotas = quotas(classes, situation)?;
+        let all: usize = quotas.iter().flatten().map(|&extents| extents as usize).sum();
+        (all > 0).then(|| Self { next: 0, quotas, left: all.min(MOVES_MAX), moves: Vec::new() })
     }
 
-    /// Goes over the next `most` extents. Returns the plan after the last one.
+    /// Goes over the next `most` extents. Returns the plan once it is complete.
     pub(super) fn step(&mut self, situation: &Situation<'_>, most: u32) -> Option<MovePlan> {
         let all = situation.counts.len();
         let end = (self.next + most).min(all);
         for number in self.next..end {
-            let extent = LogicalExtent(number);
-            if let Some((key, forecast)) = class_of(extent, situation) {
-                self.see(extent, key, &forecast);
-            }
+            self.see(LogicalExtent(number), situation);
         }
         self.next = end;
-        if end < all {
-            return None;
-        }
-        if self.quotas.is_some() {
-            return Some(MovePlan::new(std::mem::take(&mut self.moves), situation.devices.len()));
-        }
-        self.quotas = Some(quotas(&self.classes, &self.resident, situation).unwrap_or_default());
-        self.next = 0;
-        None
+        let is_complete = end == all || self.left == 0;
+        is_complete.then(|| MovePlan::new(std::mem::take(&mut self.moves), situation.devices.len()))
     }
 
-    fn see(&mut self, extent: LogicalExtent, key: ClassKey, forecast: &Forecast) {
-        let Some(quotas) = &mut self.quotas else {
-            let class = self.classes.entry(key).or_default();
-            class.extents += 1;
-            for kind in 0..2 {
-                class.requests[kind] += forecast.requests[kind];
-                class.bytes[kind] += forecast.bytes[kind];
-            }
-            self.resident[key.home] += 1;
-            return;
-        };
-        let Some(left) = quotas.get_mut(&key).filter(|_| self.moves.len() < MOVES_MAX) else { return };
-        if let Some(to) = left.iter().position(|&left| left > 0) {
-            left[to] -= 1;
-            let heat = forecast.requests.iter().sum();
-            self.moves.push(PlannedMove { extent, from: key.home, to, heat });
-        }
+    fn see(&mut self, extent: LogicalExtent, situation: &Situation<'_>) {
+        let Some(home) = situation.residents.device_of(extent) else { return };
+        let past = situation.counts.past(extent);
+        let Some(quota) = self.quotas.get_mut(ClassIndex::of(home.0, past).index()) else { return };
+        let Some(to) = quota.iter().position(|&extents| extents > 0).filter(|_| self.left > 0) else { return };
+        quota[to] -= 1;
+        self.left -= 1;
+        let heat = situation.counts.expected(past.iter().copied().map(f64::from).sum());
+        self.moves.push(PlannedMove { extent, from: usize::from(home.0), to, heat });
     }
 }
 
-fn class_of(extent: LogicalExtent, situation: &Situation<'_>) -> Option<(ClassKey, Forecast)> {
-    let home = usize::from(situation.residents.device_of(extent)?.0);
-    let forecast = situation.counts.forecast(extent);
-    let class = |rate: f64| if rate <= RATE_MIN { 0 } else { (rate / RATE_MIN).log2() as u8 + 1 };
-    Some((ClassKey { home, rates: forecast.requests.map(class) }, forecast))
-}
-
-/// Finds how many extents of each class should move where, so that the requests of a period take least time. `None` if
-/// nothing is known of any device, or nothing is worth a move.
-fn quotas(classes: &BTreeMap<ClassKey, Class>, resident: &[u32], situation: &Situation<'_>) -> Option<Quotas> {
+/// Finds how many extents of each class should move where, so that the requests of a period take least time.
+fn quotas(classes: &Classes, situation: &Situation<'_>) -> Option<Quotas> {
     let costs = Costs::of(situation)?;
-    let Solution { shares, cost, .. } = costs.problem(classes, resident).solve(GAP)?;
-    let homes: Vec<usize> = classes.keys().map(|key| key.home).collect();
-    let before = costs.busy(classes, |class, device| f64::from(u8::from(homes[class] == device)));
-    let after = costs.busy(classes, |class, device| shares[class][device]);
+    let expected = |(class, past): (ClassIndex, &PastSum)| {
+        let forecast = situation.counts.forecast(past);
+        ExpectedClass { class, extents: past.extents, forecast }
+    };
+    let classes: Vec<ExpectedClass> = classes.present().map(expected).collect();
+    let Solution { shares, cost, .. } = costs.problem(&classes).solve(GAP)?;
+    let before = costs.busy(&classes, |number, device| f64::from(u8::from(classes[number].class.home() == device)));
+    let after = costs.busy(&classes, |number, device| shares[number][device]);
     let relieves = after.iter().sum::<f64>() >= before.iter().sum();
     if relieves && costs.total(&before) <= (1.0 + TOLERANCE) * cost {
         return None;
     }
-    let quotas = classes.iter().zip(shares).map(|((key, class), shares)| {
+    let mut quotas = Quotas::default();
+    for (class, shares) in classes.iter().zip(shares) {
         let extents = |share: f64| (share * f64::from(class.extents)).round() as u32;
-        let moves = |(to, share): (usize, f64)| if to == key.home { 0 } else { extents(share) };
-        (*key, shares.into_iter().enumerate().map(moves).collect())
-    });
-    Some(quotas.collect())
+        let moves = |(to, share): (usize, f64)| if to == class.class.home() { 0 } else { extents(share) };
+        quotas.resize(class.class.index(), Vec::new());
+        quotas.push(shares.into_iter().enumerate().map(moves).collect());
+    }
+    Some(quotas)
 }
 
 /// What requests cost. With `n` of them under way on average, one takes about as long as it would alone, and waits for
@@ -171,8 +143,10 @@ impl<'a> Costs<'a> {
 
     /// The problem whose solution is where extents should be. What an extent keeps a device busy with is its requests
     /// and, if it has to move there, a part of its copy.
-    fn problem(&self, classes: &BTreeMap<ClassKey, Class>, resident: &[u32]) -> Assignment {
+    fn problem(&self, classes: &[ExpectedClass]) -> Assignment {
         let views = self.situation.views;
+        let mut resident = vec![0; views.len()];
+        classes.iter().for_each(|class| resident[class.class.home()] += class.extents);
         let mut problem = Assignment::new();
         let busy: Vec<usize> = views.iter().map(|_| problem.add_group(1.0, f64::INFINITY)).collect();
         let busiest = problem.add_group(self.under_way - 1.0, f64::INFINITY);
@@ -181,10 +155,11 @@ impl<'a> Costs<'a> {
             let places = RowLimit::Constant(f64::from(resident[device] + room));
             problem.add_device(&[RowLimit::Group(busy[device], 0.0), RowLimit::Group(busiest, 0.0), places]);
         }
-        for (&ClassKey { home, .. }, class) in classes {
+        for class in classes {
+            let home = class.class.home();
             let load = |to: usize| {
                 let copies = if to == home { 0.0 } else { f64::from(class.extents) * self.copy([home, to]) / PERIODS };
-                let time = self.requests(class, to) + copies;
+                let time = self.requests(&class.forecast, to) + copies;
                 (to, [time, time, f64::from(class.extents)])
             };
             let usable = (0..views.len()).filter(|&to| to == home || views[to].is_usable());
@@ -195,10 +170,10 @@ impl<'a> Costs<'a> {
     }
 
     /// What the requests of a class keep a device busy with, and the price of what they write there.
-    fn requests(&self, class: &Class, device: usize) -> f64 {
+    fn requests(&self, Forecast { requests, bytes }: &Forecast, device: usize) -> f64 {
         let times = &self.times[device];
-        let of_kind = |kind: usize| class.requests[kind] * times[kind].request + class.bytes[kind] * times[kind].byte;
-        of_kind(0) + of_kind(1) + self.situation.devices[device].price() * class.bytes[1]
+        let of_kind = |kind: usize| requests[kind] * times[kind].request + bytes[kind] * times[kind].byte;
+        of_kind(0) + of_kind(1) + self.situation.devices[device].price() * bytes[1]
     }
 
     fn copy(&self, [from, to]: [usize; 2]) -> f64 {
@@ -208,10 +183,12 @@ impl<'a> Costs<'a> {
     }
 
     /// What requests keep each device busy with if each class has the share `share` of its number there.
-    fn busy(&self, classes: &BTreeMap<ClassKey, Class>, share: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    fn busy(&self, classes: &[ExpectedClass], share: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let on = |device: usize| {
-            let of_class = |(number, class): (usize, &Class)| share(number, device) * self.requests(class, device);
-            classes.values().enumerate().map(of_class).sum()
+            let of_class = |(number, class): (usize, &ExpectedClass)| {
+                share(number, device) * self.requests(&class.forecast, device)
+            };
+            classes.iter().enumerate().map(of_class).sum()
         };
         (0..self.times.len()).map(on).collect()
     }
