@@ -215,11 +215,6 @@ impl Space {
         spare / self.data_pages_per_block
     }
 
-    /// Returns whether the owner of the pages drops some when blocks go bad.
-    pub(crate) fn shrinks(&self) -> bool {
-        self.shrinks
-    }
-
     /// Returns the smallest share of `whole`, in whole percent, that leaves enough room; 100 % if none does.
     fn least_spare(&self, whole: u32) -> Ratio {
         let room = self.room_per_pool(self.reserve);

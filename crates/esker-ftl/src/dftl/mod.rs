@@ -308,11 +308,7 @@ fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<MapSp
     let own = translation_pages.div_ceil(space.data_pages_per_block);
     let more = (spare / 2 / u64::from(space.data_pages_per_block)) as u32;
     let allowance = own + space.frontiers + more.min(3 * own);
-    let spare_blocks = if space.shrinks() {
-        (good + 1).saturating_sub(needed + own)
-    } else {
-        (spare / u64::from(space.data_pages_per_block)) as u32
-    };
+    let spare_blocks = (spare / u64::from(space.data_pages_per_block)) as u32;
     Ok(MapSpace { reserve, allowance, spare_blocks })
 }
 
