@@ -50,6 +50,8 @@ pub(super) struct Opened {
     pub(super) devices: Vec<Box<dyn OpenDevice>>,
     /// Whether all of them will be used past the page cache.
     pub(super) are_direct: bool,
+    /// Devices that are not there, with their places.
+    absent: Vec<String>,
 }
 
 /// Where the devices of a volume are.
@@ -114,7 +116,7 @@ impl Places {
         }
     }
 
-    /// Opens the devices. Those that are not there are left out, with a remark.
+    /// Opens the devices for a volume to use. Those that are not there are left out, with a remark.
     pub(super) fn open(
         &self,
         access: Access,
@@ -122,24 +124,34 @@ impl Places {
         settings: DeviceSettings,
         common: &Common,
     ) -> Result<Opened, Failure> {
-        let mut opened = Opened { devices: Vec::new(), are_direct: true };
-        let mut absent = Vec::new();
+        let opened = self.open_present(access, io, settings)?;
+        for device in opened.absent.iter().filter(|_| !common.quiet) {
+            output::remark(&format!("{device} is not there; the volume is only read, without it"));
+        }
+        Ok(opened)
+    }
+
+    /// Opens the devices that are there, of which one is needed.
+    pub(super) fn open_present(
+        &self,
+        access: Access,
+        io: &DeviceIo,
+        settings: DeviceSettings,
+    ) -> Result<Opened, Failure> {
+        let mut opened = Opened { devices: Vec::new(), are_direct: true, absent: Vec::new() };
         for (name, place) in &self.devices {
             match open_device(name, place, access, io, settings) {
                 Ok(OpenedDevice { device, is_direct }) => {
                     opened.are_direct &= is_direct;
                     opened.devices.push(device);
                 }
-                Err(OpenError { is_missing: true, .. }) => absent.push(format!("{name} ({place})")),
+                Err(OpenError { is_missing: true, .. }) => opened.absent.push(format!("{name} ({place})")),
                 Err(error) => return Err(error.into()),
             }
         }
         if opened.devices.is_empty() {
-            let message = format!("{}: no device is there: {}", self.file.display(), absent.join(", "));
+            let message = format!("{}: no device is there: {}", self.file.display(), opened.absent.join(", "));
             return Err(Failure::input(message).with_hint("correct the paths in that file"));
-        }
-        for device in absent.iter().filter(|_| !common.quiet) {
-            output::remark(&format!("{device} is not there; the volume is only read, without it"));
         }
         Ok(opened)
     }

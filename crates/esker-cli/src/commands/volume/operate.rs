@@ -164,7 +164,7 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
 /// Takes a device out.
 pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Common) -> Result<ExitCode, Failure> {
     if arguments.lost {
-        return remove_lost(&arguments.volume, &arguments.device, common);
+        return remove_lost(&arguments.volume, &arguments.device);
     }
     let mut doer = Doer::find(&arguments.volume, common)?;
     doer.perform(&VolumeOperation::Remove { device: arguments.device.clone() })?;
@@ -173,14 +173,14 @@ pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Co
 }
 
 /// Takes a device out that is gone for good.
-fn remove_lost(volume: &Path, device: &str, common: &Common) -> Result<ExitCode, Failure> {
+fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     if call(&control_socket(volume), &VolumeOperation::Status).is_ok() {
         return Err(Failure::input(format!("{} is served, to be read", volume.display()))
             .with_hint("end its server, take the device out, and serve it again"));
     }
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
-    let mut opened = places.open(Access::Write, &io, DeviceSettings::default(), common)?;
+    let mut opened = places.open_present(Access::Write, &io, DeviceSettings::default())?;
     esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));

@@ -98,7 +98,7 @@ fn a_cluster_of_copies_outlives_a_kill_and_a_drive() {
     server.stop();
     let checked = esker_in(folder, &["volume", "check", "home.volume"]);
     assert!(checked.code == 1 && checked.stdout.contains("missing"), "{}", checked.stdout);
-    esker_ok(folder, &lost);
+    assert_eq!(esker_ok(folder, &lost).stderr, "", "that the device is not there is why it is taken out");
     assert!(!file_of(folder).contains("a.img"), "{}", file_of(folder));
 
     // What was there is copied to the others.
