@@ -65,7 +65,7 @@ pub(crate) use volume_io::VolumeIo;
         esker sim experiment.toml --json\n\
         \n\
         Results go to standard output, progress and errors to standard error.\n\
-        Exit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input,\n\
+        Exit status: 0 done, 1 the work or a published claim failed, 2 bad usage or bad input, \
         3 no design keeps every budget (study --require)."
 )]
 pub(crate) struct Arguments {
@@ -553,6 +553,23 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    /// A narrower terminal breaks a sentence that has a line break of its own once more, and a word stands alone.
+    #[test]
+    fn the_terminal_breaks_the_lines_of_help() {
+        fn check(command: &clap::Command) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = help.lines().collect();
+            for (line, next) in lines.iter().zip(&lines[1.min(lines.len())..]) {
+                let is_text = |line: &str| !line.is_empty() && !line.starts_with(' ');
+                let goes_on = is_text(line) && is_text(next) && !line.ends_with(['.', ':']);
+                assert!(!goes_on, "{}: {line} / {next}", command.get_name());
+                assert!(!line.starts_with("esker "), "{}: examples begin with two spaces: {line}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Arguments::command());
     }
 
     /// Appends what the command and those below it take as a text or a path: "trace convert --output".

@@ -10,7 +10,7 @@ use clap::Args;
         esker devices import atlas10k.parv -o atlas10k.toml\n  \
         esker devices import 3disks.parv --drive QUANTUM_TORNADO_validate -o atlas10k.toml\n\
         \n\
-        Experiments and catalogues name the file: preset = \"atlas10k.toml\". What the model leaves out is listed on\n\
+        Experiments and catalogues name the file: preset = \"atlas10k.toml\". What the model leaves out is listed on \
         standard error, and at the top of the preset.")]
 pub(crate) struct ImportArguments {
     /// The drive's .parv or .diskspecs file; the files that it names are read from its folder
@@ -33,9 +33,9 @@ pub(crate) struct ImportArguments {
         esker devices measure /dev/sdb -o mine.toml\n  \
         esker devices measure --simulated nearline-7200-20t -o found.toml\n\
         \n\
-        It only reads: rotation, zones, the order of tracks, seek times, the buffer and overheads are\n\
-        found from response times. That takes a quarter of an hour or so. Nothing else should use the\n\
-        disk meanwhile; it may be mounted. Experiments and catalogues name the file: preset = \"mine.toml\".\n\
+        It only reads: rotation, zones, the order of tracks, seek times, the buffer and overheads are \
+        found from response times. That takes a quarter of an hour or so. Nothing else should use the \
+        disk meanwhile; it may be mounted. Experiments and catalogues name the file: preset = \"mine.toml\". \
         What could not be found is listed on standard error, and at the top of the preset.")]
 pub(crate) struct MeasureArguments {
     /// A whole disk, such as /dev/sdb; with --simulated a preset, the file of one, or an experiment

@@ -28,9 +28,9 @@ use crate::values::{self, Export};
         esker emulate slow atlas10k.control 10    (while it is emulated)\n  \
         esker emulate power-cut atlas10k.control --for 2s    (the same)\n\
         \n\
-        Each device is an export that is called as its file without the ending, or as the device that --device\n\
-        chooses. Clients that name none get the first. Each has a control socket of its own, NAME.control.\n\
-        Requests end when those of the simulated device would. At the end it says how late its answers were,\n\
+        Each device is an export that is called as its file without the ending, or as the device that --device \
+        chooses. Clients that name none get the first. Each has a control socket of its own, NAME.control. \
+        Requests end when those of the simulated device would. At the end it says how late its answers were, \
         and whether this machine keeps up.\n\
         Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1."
 )]

@@ -36,7 +36,7 @@ pub(crate) enum FsCommand {
         esker fs mkfs /dev/shm/scratch.pool --size 1GiB\n  \
         esker fs mkfs /dev/dax0.0 --force\n\
         \n\
-        A file takes space as the pool fills. The root directory belongs to who makes the pool.\n\
+        A file takes space as the pool fills. The root directory belongs to who makes the pool. \
         Nothing that is there is replaced, but for a pool or a device with --force.")]
 pub(crate) struct FsMkfsArguments {
     /// The pool: a new file on tmpfs, on persistent memory or on a disk, or a DAX device
@@ -68,11 +68,11 @@ pub(crate) enum FsMode {
         esker fs mount home.pool /mnt/home --mode data --foreground\n  \
         esker fs mount home.pool /mnt/home --populate\n\
         \n\
-        The command returns when the directory can be used, and a process in the background serves it.\n\
-        To unmount, use the command unmount, or umount(8), or end that process with SIGTERM. If the directory is in\n\
-        use then, the process says by whom, takes it away, and serves them until they are done; a second SIGTERM\n\
+        The command returns when the directory can be used, and a process in the background serves it. \
+        To unmount, use the command unmount, or umount(8), or end that process with SIGTERM. If the directory is in \
+        use then, the process says by whom, takes it away, and serves them until they are done; a second SIGTERM \
         ends it at once.\n\
-        root mounts for everybody; ordinary users need `fusermount3` (Debian: fuse3), and mount for\n\
+        root mounts for everybody; ordinary users need `fusermount3` (Debian: fuse3), and mount for \
         themselves.")]
 pub(crate) struct FsMountArguments {
     /// The pool
@@ -140,9 +140,9 @@ pub(crate) struct FsCheckArguments {
         esker fs run -- sqlite3 /mnt/home/base.sqlite\n  \
         esker fs run -- sh -c 'sort /mnt/home/a >/mnt/home/b'\n\
         \n\
-        The program is run as it is, with a library loaded before the C library: calls on files of mounted\n\
-        pools go to the process of the mount in shared memory. What only the kernel can do, such as mapping\n\
-        a file, is done through the mount. Programs without the C library, and set-user-ID programs, go\n\
+        The program is run as it is, with a library loaded before the C library: calls on files of mounted \
+        pools go to the process of the mount in shared memory. What only the kernel can do, such as mapping \
+        a file, is done through the mount. Programs without the C library, and set-user-ID programs, go \
         through the mount in all they do.\n\
         ESKER_SCM_SHIM=off leaves everything to the kernel.")]
 pub(crate) struct FsRunArguments {
@@ -167,8 +167,7 @@ pub(crate) enum FsWork {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         esker fs bench . /dev/shm --work transfer --file 16MiB --runs 1\n  \
-        esker fs bench --library /dev/shm --work postmark --files 500 --transactions 5000 --pool 256MiB\n\
-        \n\
+        esker fs bench --library /dev/shm --work postmark --files 500 --transactions 5000 --pool 256MiB\n  \
         esker fs bench --peers --work transfer --record 4KiB --file 1MiB --runs 1 --pool 64MiB --json\n\
         \n\
         Places take turns, and medians are printed. What is made is removed again.\n\

@@ -27,8 +27,8 @@ pub(crate) enum ModelCommand {
         esker sweep examples/ssd-model.toml -o runs/ && esker model train runs/ -o model.json\n  \
         esker model train runs/ --form linear --table table.csv -o linear.json\n\
         \n\
-        Of every term: estimate, standard error, p of Student's t, 99 % interval. Runs in which the\n\
-        drive was busy for over nine tenths of the time are left out: how long requests waited in them\n\
+        Of every term: estimate, standard error, p of Student's t, 99 % interval. Runs in which the \
+        drive was busy for over nine tenths of the time are left out: how long requests waited in them \
         depends on how long they were.")]
 pub(crate) struct TrainArguments {
     /// Results of `esker sim`, folders of `esker sweep`, or tables of runs (--table)

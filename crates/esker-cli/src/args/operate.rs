@@ -22,10 +22,10 @@ use crate::values::{self, Export, VolumeDevice};
         esker volume serve home.volume old=backup/home.volume\n  \
         esker volume serve home.volume --take-over\n\
         \n\
-        Each volume is an export that is called as its file without the ending: home and db, or home and old.\n\
+        Each volume is an export that is called as its file without the ending: home and db, or home and old. \
         Clients that name none get the first.\n\
-        Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
-        what they have under way, and make all that was written durable; a second one ends at once.\n\
+        Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish \
+        what they have under way, and make all that was written durable; a second one ends at once. \
         To upgrade, start the new program with --take-over: clients stay connected.\n\
         Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1.\n\
         With --tls-certificates, only clients with a certificate of that authority connect.\n\
@@ -120,7 +120,7 @@ pub(crate) struct VolumeDrainArguments {
         esker volume remove-device home.volume flash\n  \
         esker volume remove-device pair.volume b --lost\n\
         \n\
-        The device has to be empty: `esker volume drain` moves its data to the others. One that has failed\n\
+        The device has to be empty: `esker volume drain` moves its data to the others. One that has failed \
         can be removed at once if others have copies of its data, and so can one that is gone (--lost).")]
 pub(crate) struct VolumeRemoveDeviceArguments {
     /// The volume's file
@@ -159,11 +159,11 @@ pub(crate) struct VolumeGrowArguments {
 #[command(after_help = "Examples:\n  \
         esker volume set home.volume --pause\n  \
         esker volume set home.volume --resume --moved-bytes-per-day 100GiB\n  \
-        esker volume set home.volume --policy fast-first\n\
+        esker volume set home.volume --policy fast-first\n  \
         esker volume set home.volume --map ranges.map\n  \
         esker volume set home.volume --leave-above flash=80% --asleep-after disk=9min\n\
         \n\
-        It works while the volume is served, and else by itself; the volume keeps it. A pause holds drains, too,\n\
+        It works while the volume is served, and else by itself; the volume keeps it. A pause holds drains, too, \
         a budget and limits of devices do not. `esker volume status` says what is in effect, and why nothing moves.")]
 #[command(group = ArgGroup::new("settings").required(true).multiple(true))]
 pub(crate) struct VolumeSetArguments {

@@ -14,8 +14,8 @@ use crate::values;
         esker trace record /dev/sdb --for 60s -o minute.esker\n  \
         esker trace record /dev/sdb -o day.esker    (until Ctrl-C)\n\
         \n\
-        It runs blktrace, as root, on Linux. What blktrace writes lies in OUTPUT.recording meanwhile: on\n\
-        another disk than the recorded one, if you can. For volumes and emulated devices, there is\n\
+        It runs blktrace, as root, on Linux. What blktrace writes lies in OUTPUT.recording meanwhile: on \
+        another disk than the recorded one, if you can. For volumes and emulated devices, there is \
         `esker volume serve --record` and `esker emulate --record`.")]
 pub(crate) struct RecordArguments {
     /// Block devices, such as /dev/sdb

@@ -12,7 +12,7 @@ use super::{JsonArguments, ReadArguments};
         esker validate atlas10k.toml --measured atlas10k.trace\n  \
         esker validate experiment.toml --measured atlas10k.trace -o validation.html\n\
         \n\
-        The requests are served one after another, with the host's pauses in between. The demerit is the root\n\
+        The requests are served one after another, with the host's pauses in between. The demerit is the root \
         mean square difference of the two sorted lists of response times (Ruemmler and Wilkes 1994).")]
 pub(crate) struct ValidateArguments {
     /// The device: a preset, the file of one, or an experiment, of which the devices and the target count

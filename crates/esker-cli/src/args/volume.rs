@@ -51,9 +51,10 @@ pub(crate) enum VolumeCommand {
         esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n  \
         esker volume create even.volume --kind cluster --device a=a.img,1GiB --device b=b.img,1GiB\n\
         \n\
-        The volume's file names its devices; everything else is on them, but a copy of the map of --map, which\n\
+        The volume's file names its devices; everything else is on them, but a copy of the map of --map, which \
         lies beside the file. Edit the file when their paths change.\n\
-        Keys of --set are those that such a device has in an experiment (docs/experiments.md).")]
+        Keys of --set are those that such a device has in an experiment (docs/experiments.md). Those of its policy \
+        follow a point: --policy fast-first --set policy.make_room.below=10%.")]
 pub(crate) struct VolumeCreateArguments {
     /// The volume's file, which is written
     #[arg(value_name = "VOLUME")]
@@ -72,7 +73,7 @@ pub(crate) struct VolumeCreateArguments {
     /// Of a hybrid: pin the ranges of this file, as `esker plan` writes them; the policy places the rest
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
-    /// Set a key of this kind of device, as in an experiment
+    /// Set a key of this kind of device, as in an experiment; policy.KEY sets one of the policy
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Take devices that hold something, which is lost, and replace the volume's file
@@ -86,7 +87,7 @@ pub(crate) struct VolumeCreateArguments {
         esker volume check home.volume\n  \
         esker volume check home.volume --repair\n\
         \n\
-        Exit status: 0 everything is there and whole, 1 a device is missing or something was damaged\n\
+        Exit status: 0 everything is there and whole, 1 a device is missing or something was damaged \
         (what one device lacks and another one has is read from that one), 2 the volume cannot be opened.")]
 pub(crate) struct VolumeCheckArguments {
     /// The volume's file
@@ -159,8 +160,8 @@ pub(crate) struct VolumeCopyArguments {
         esker volume replay home.volume --set 'synthetic={requests=5000}' --depth 8 --overwrite\n  \
         esker volume replay nbd://nas/disk oltp.spc.zst --overwrite --depth 32\n\
         \n\
-        Keys of --set are those of [workload] in an experiment (docs/experiments.md), so that `esker sim` of the\n\
-        same workload can be compared. Every 16 bytes that are written hold the number of their request and of\n\
+        Keys of --set are those of [workload] in an experiment (docs/experiments.md), so that `esker sim` of the \
+        same workload can be compared. Every 16 bytes that are written hold the number of their request and of \
         their sector, as numbers of 8 bytes.")]
 pub(crate) struct VolumeReplayArguments {
     /// The volume's file, or the URI of an NBD export

@@ -15,9 +15,9 @@ use crate::values::{self, drive_model};
         esker cluster advise smart/ --rated MZQL21T9=3.5PB --price MZQL21T9=740\n  \
         esker cluster advise ceph-dumps/ --budget 2TB --script move.sh\n\
         \n\
-        Files hold the output of `smartctl --json -x DEVICE`, two samples or more of each drive, a day apart at\n\
-        least, or dumps of Ceph as JSON: osd dump, osd df tree, osd crush rule dump, device ls, two of pg dump,\n\
-        and device get-health-metrics of each device. Each is recognised by what is in it.\n\
+        Files hold the output of `smartctl --json -x DEVICE`, two samples or more of each drive, a day apart at \
+        least, or dumps of Ceph as JSON: osd dump, osd df tree, osd crush rule dump, device ls, two of pg dump, \
+        and device get-health-metrics of each device. Each is recognised by what is in it. \
         Nothing is changed: the scripts are for you to read, and to run or not.")]
 pub(crate) struct ClusterAdviseArguments {
     /// Samples and dumps, or folders with .json files; `-` reads standard input

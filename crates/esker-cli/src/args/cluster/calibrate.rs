@@ -11,8 +11,8 @@ use clap::Args;
         esker cluster calibrate --every 20 -o some.csv\n  \
         esker cluster calibrate --table light.csv\n\
         \n\
-        The wear model `light` says how many erases writes cost. Its coefficients are fitted to small\n\
-        drives, simulated page by page, and tried on others. It takes a minute or two; the same version\n\
+        The wear model `light` says how many erases writes cost. Its coefficients are fitted to small \
+        drives, simulated page by page, and tried on others. It takes a minute or two; the same version \
         writes the same table. With --table nothing is simulated. See docs/cluster.md.")]
 pub(crate) struct ClusterCalibrateArguments {
     /// Write what was counted to FILE, one line for each drive

@@ -87,10 +87,17 @@ fn check_map(arguments: &VolumeCreateArguments, settings: &VolumeSettings) -> Re
 fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {
     let mut table = assignments(&arguments.set, "extent=128KiB")?;
     if let Some(policy) = &arguments.policy {
-        if table.contains_key("policy") {
-            return Err(Failure::input("--policy and --set policy= both say which policy").with_hint("leave one out"));
+        let kind = toml::Value::String(policy.clone());
+        match table.get_mut("policy") {
+            None => drop(table.insert("policy".to_string(), kind)),
+            Some(toml::Value::Table(settings)) if !settings.contains_key("kind") => {
+                settings.insert("kind".to_string(), kind);
+            }
+            Some(_) => {
+                let message = "--policy and --set policy= both say which policy";
+                return Err(Failure::input(message).with_hint("leave one out"));
+            }
         }
-        table.insert("policy".to_string(), toml::Value::String(policy.clone()));
     }
     let options = serde_json::to_value(table).map_err(Failure::work)?;
     debug_assert!(matches!(options, Value::Object(_)), "a table is an object");
