@@ -178,6 +178,9 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
         (create(&[&two[..], &["--policy", "wardorp"]].concat()), "did you mean `wardrop`?"),
         (create(&[&two[..], &["--set", "extend=1MiB"]].concat()), "did you mean `extent`?"),
         (create(&[&two[..], &["--set", "extent"]].concat()), "expected KEY=VALUE"),
+        (create(&[&two[..], &["--set", "policy.delta=5%"]].concat()), "say --policy NAME, too"),
+        (create(&[&two[..], &["--policy", "wardrop", "--set", "policy=migration"]].concat()), "leave one out"),
+        (create(&[&two[..], &["--policy", "migration", "--set", "policy.dleta=5%"]].concat()), "did you mean `delta`?"),
         (vec!["volume", "check", "flash.img"], "name the volume's file, not one of its devices"),
         (vec!["volume", "check", "none.volume"], "`esker volume create` makes a volume and its file"),
         (vec!["volume", "copy", "home.volume", "--from", "large.img"], "has 30MiB, more than the"),
@@ -190,6 +193,8 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
     }
     let checked = esker_ok(folder.path(), &["volume", "check", "home.volume"]).stdout;
     assert!(checked.contains("everything is there and whole"), "{checked}");
+    let delta = ["--policy", "migration", "--set", "policy.delta=5%"];
+    esker_ok(folder.path(), &create(&[&two[..], &delta].concat()));
     // What is there may be given up.
     esker_ok(folder.path(), &create(&["--device", "a=ext4.img", "--force"]));
 }

@@ -86,18 +86,21 @@ fn check_map(arguments: &VolumeCreateArguments, settings: &VolumeSettings) -> Re
 
 fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {
     let mut table = assignments(&arguments.set, "extent=128KiB")?;
-    if let Some(policy) = &arguments.policy {
-        let kind = toml::Value::String(policy.clone());
-        match table.get_mut("policy") {
-            None => drop(table.insert("policy".to_string(), kind)),
-            Some(toml::Value::Table(settings)) if !settings.contains_key("kind") => {
-                settings.insert("kind".to_string(), kind);
-            }
-            Some(_) => {
-                let message = "--policy and --set policy= both say which policy";
-                return Err(Failure::input(message).with_hint("leave one out"));
-            }
+    let kind = arguments.policy.clone().map(toml::Value::String);
+    match (kind, table.get_mut("policy")) {
+        (Some(kind), None) => drop(table.insert("policy".to_string(), kind)),
+        (Some(kind), Some(toml::Value::Table(settings))) if !settings.contains_key("kind") => {
+            settings.insert("kind".to_string(), kind);
         }
+        (Some(_), Some(_)) => {
+            let message = "--policy and --set policy= both say which policy";
+            return Err(Failure::input(message).with_hint("leave one out"));
+        }
+        (None, Some(toml::Value::Table(settings))) if !settings.contains_key("kind") => {
+            let message = "--set policy.KEY= sets a key of a policy, but none is named";
+            return Err(Failure::input(message).with_hint("say --policy NAME, too; `esker devices` lists them"));
+        }
+        (None, _) => {}
     }
     let options = serde_json::to_value(table).map_err(Failure::work)?;
     debug_assert!(matches!(options, Value::Object(_)), "a table is an object");
