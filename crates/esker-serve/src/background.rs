@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use esker_volume::{BackgroundReport, BackgroundSettings, HeldReason, MoveLimits, SystemClock, Volume, VolumeState};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// What a volume moves in the background.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundStatus {
     /// The name of the policy of placement, or of the balancer.
     pub policy: String,
+    /// Its keys, as in an experiment.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub policy_settings: Map<String, Value>,
     /// Whether it is paused.
     pub paused: bool,
     /// Bytes that moves of the policy may write in any 24 hours; `None` for any number.
@@ -27,6 +31,13 @@ pub struct BackgroundStatus {
     pub held: Option<String>,
 }
 
+/// Takes apart what names a policy: its name alone, or a table with it as `kind`.
+fn named(policy: &Value) -> (String, Map<String, Value>) {
+    let mut settings = policy.as_object().cloned().unwrap_or_default();
+    let kind = settings.remove("kind").unwrap_or_else(|| policy.clone());
+    (kind.as_str().unwrap_or_default().to_string(), settings)
+}
+
 impl BackgroundStatus {
     /// Returns what `volume` moves; `None` if its engine moves nothing.
     pub(crate) fn of(volume: &Volume<SystemClock>) -> Option<Self> {
@@ -34,10 +45,10 @@ impl BackgroundStatus {
         let BackgroundSettings { paused, moved_bytes_per_day } = settings;
         let options = &volume.state().settings.options;
         let policy = ["policy", "balancer"].iter().find_map(|key| options.get(*key));
-        // A name, or a table with one.
-        let policy = policy.and_then(|policy| policy.as_str().or_else(|| policy["kind"].as_str()));
+        let (policy, policy_settings) = policy.map(named).unwrap_or_default();
         Some(Self {
-            policy: policy.unwrap_or_default().to_string(),
+            policy,
+            policy_settings,
             paused,
             moved_bytes_per_day: moved_bytes_per_day.map(|bytes| bytes.0),
             limits: limits_of(volume.state()),

@@ -23,6 +23,27 @@ pub(super) fn assignments(all: &[String], example: &str) -> Result<toml::Table, 
     Ok(table)
 }
 
+/// The table of these assignments, in which the option `--policy` may name the policy.
+pub(super) fn with_policy(all: &[String], policy: Option<&str>, example: &str) -> Result<toml::Table, Failure> {
+    let mut table = assignments(all, example)?;
+    match (policy.map(toml::Value::from), table.get_mut("policy")) {
+        (Some(kind), None) => drop(table.insert("policy".to_string(), kind)),
+        (Some(kind), Some(toml::Value::Table(settings))) if !settings.contains_key("kind") => {
+            settings.insert("kind".to_string(), kind);
+        }
+        (Some(_), Some(_)) => {
+            let message = "--policy and --set policy= both say which policy";
+            return Err(Failure::input(message).with_hint("leave one out"));
+        }
+        (None, Some(toml::Value::Table(settings))) if !settings.contains_key("kind") => {
+            let message = "--set policy.KEY= sets a key of a policy, but none is named";
+            return Err(Failure::input(message).with_hint("say --policy NAME, too; `esker devices` lists them"));
+        }
+        (None, _) => {}
+    }
+    Ok(table)
+}
+
 /// Sets `key`, which may have points. Fails with the part before a point that has a value of its own.
 fn insert(table: &mut toml::Table, key: &str, value: toml::Value) -> Result<(), String> {
     let Some((of, rest)) = key.split_once('.') else {

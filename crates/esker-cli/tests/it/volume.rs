@@ -187,6 +187,8 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
         (vec!["volume", "copy", "home.volume", "--to", "ext4.img"], "--force replaces it"),
         (vec!["volume", "copy", "home.volume", "--to", "disk.img", "--force"], "would replace the input disk.img"),
         (vec!["volume", "replay", "home.volume"], "there is no trace to replay"),
+        (vec!["volume", "set", "home.volume", "--set", "extent=1MiB"], "a volume keeps what it was made with"),
+        (vec!["volume", "set", "home.volume", "--set", "policy.life=5y"], "say --policy NAME, too"),
     ] {
         let error = esker_refuses(folder.path(), &arguments);
         assert!(error.contains(says), "esker {}: {error}", arguments.join(" "));
@@ -197,6 +199,17 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
     esker_ok(folder.path(), &create(&[&two[..], &delta].concat()));
     // What is there may be given up.
     esker_ok(folder.path(), &create(&["--device", "a=ext4.img", "--force"]));
+}
+
+#[test]
+fn keys_of_the_policy_are_set_and_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path(), &["--policy", "cost-benefit", "--set", "policy.life=3y"]);
+    let set = |options: &[&str]| esker_ok(folder.path(), &[&["volume", "set", "home.volume"], options].concat()).stdout;
+    assert!(set(&["--pause"]).starts_with("policy cost-benefit (life 3y); background paused"));
+    let longer = set(&["--policy", "cost-benefit", "--set", "policy.life=5y"]);
+    assert!(longer.starts_with("policy cost-benefit (life 5y); background paused"), "{longer}");
+    assert!(set(&["--policy", "wardrop"]).starts_with("policy wardrop; background paused"));
 }
 
 #[test]

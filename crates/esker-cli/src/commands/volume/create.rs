@@ -15,7 +15,7 @@ use super::made::MadeFiles;
 use super::range_map;
 use crate::args::VolumeCreateArguments;
 use crate::cancel;
-use crate::commands::assignments::assignments;
+use crate::commands::assignments::with_policy;
 use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
 use crate::values::{DevicePlace, VolumeDevice};
@@ -85,23 +85,7 @@ fn check_map(arguments: &VolumeCreateArguments, settings: &VolumeSettings) -> Re
 }
 
 fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {
-    let mut table = assignments(&arguments.set, "extent=128KiB")?;
-    let kind = arguments.policy.clone().map(toml::Value::String);
-    match (kind, table.get_mut("policy")) {
-        (Some(kind), None) => drop(table.insert("policy".to_string(), kind)),
-        (Some(kind), Some(toml::Value::Table(settings))) if !settings.contains_key("kind") => {
-            settings.insert("kind".to_string(), kind);
-        }
-        (Some(_), Some(_)) => {
-            let message = "--policy and --set policy= both say which policy";
-            return Err(Failure::input(message).with_hint("leave one out"));
-        }
-        (None, Some(toml::Value::Table(settings))) if !settings.contains_key("kind") => {
-            let message = "--set policy.KEY= sets a key of a policy, but none is named";
-            return Err(Failure::input(message).with_hint("say --policy NAME, too; `esker devices` lists them"));
-        }
-        (None, _) => {}
-    }
+    let table = with_policy(&arguments.set, arguments.policy.as_deref(), "extent=128KiB")?;
     let options = serde_json::to_value(table).map_err(Failure::work)?;
     debug_assert!(matches!(options, Value::Object(_)), "a table is an object");
     Ok(VolumeSettings::new(&arguments.kind, options))

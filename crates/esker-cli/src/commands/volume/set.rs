@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use esker_core::{Ratio, words};
 use esker_serve::{BackgroundStatus, ChangedLimits, ChangedSettings, MoveLimits, VolumeOperation};
 use esker_sim::read_range_map;
+use serde_json::{Map, Value};
 
 use super::doer::Doer;
 use super::session::Serving;
 use crate::args::{Common, VolumeSetArguments};
+use crate::commands::assignments::with_policy;
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,11 +22,12 @@ pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<Exi
         // A mistake in it is found before anything is done, and a pipe is waited for here.
         read_range_map(map)?;
     }
-    let brings_policy = arguments.policy.is_some() || arguments.map.is_some();
+    let policy = policy(arguments)?;
+    let brings_policy = policy.is_some() || arguments.map.is_some();
     let serving = if brings_policy { Serving::without_map() } else { Serving::default() };
     let mut doer = Doer::find_serving(&arguments.volume, serving, common)?;
     let settings = ChangedSettings {
-        policy: arguments.policy.clone().map(Into::into),
+        policy,
         paused: (arguments.pause || arguments.resume).then_some(arguments.pause),
         moved_bytes_per_day: arguments.moved_bytes_per_day,
         limits: changed_limits(arguments),
@@ -37,6 +40,17 @@ pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<Exi
     let background = doer.status()?.background.unwrap_or_default();
     output::print(&format!("{}\n", limits(&background)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The policy that the arguments name, with the keys that they set.
+fn policy(arguments: &VolumeSetArguments) -> Result<Option<Value>, Failure> {
+    let mut table = with_policy(&arguments.set, arguments.policy.as_deref(), "policy.life=5y")?;
+    let policy = table.remove("policy");
+    if let Some(key) = table.keys().next() {
+        return Err(Failure::input(format!("--set {key}: a volume keeps what it was made with"))
+            .with_hint("set keys of another policy: --policy NAME --set policy.KEY=VALUE"));
+    }
+    policy.map(serde_json::to_value).transpose().map_err(Failure::work)
 }
 
 /// The limits of devices that the arguments change. Of several for one device, the last one counts.
@@ -60,14 +74,35 @@ fn absolute(map: &Path) -> Result<String, Failure> {
 
 /// The policy, and what it may move.
 pub(super) fn limits(background: &BackgroundStatus) -> String {
-    let BackgroundStatus { policy, paused, moved_bytes_per_day, limits, .. } = background;
+    let BackgroundStatus { policy, policy_settings, paused, moved_bytes_per_day, limits, .. } = background;
     let budget = match moved_bytes_per_day {
         Some(bytes) => format!("up to {} a day", words::bytes(*bytes as f64)),
         None => "any number of bytes a day".to_string(),
     };
     let paused = if *paused { "paused" } else { "at work" };
     let limits: String = limits.iter().map(|(name, limits)| limits_of(name, limits)).collect();
-    format!("policy {policy}; background {paused}; moves {budget}{limits}")
+    let keys = keys(policy_settings);
+    format!("policy {policy}{keys}; background {paused}; moves {budget}{limits}")
+}
+
+/// The keys of a policy, as those of an experiment: ` (life 5y, weights [1,3])`.
+fn keys(settings: &Map<String, Value>) -> String {
+    let mut all: Vec<String> = settings.iter().map(|(key, value)| format!("{key} {}", in_words(value))).collect();
+    all.sort();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+}
+
+/// A value of a key; of a table that names something, its name and the other keys.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(table) if table.get("kind").is_some_and(Value::is_string) => {
+            let mut others = table.clone();
+            let kind = others.remove("kind").unwrap_or_default();
+            in_words(&kind) + &keys(&others)
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The limits of a device.
@@ -110,6 +145,12 @@ mod tests {
         assert_eq!(describe(&background), format!("{free}idle: no room on fast; 0 B moved, 0 B in the last day\n"));
         (background.paused, background.moved_bytes_per_day) = (true, Some(100 << 30));
         assert_eq!(limits(&background), "policy wardrop; background paused; moves up to 100 GiB a day");
+        background.policy = "pinned".to_string();
+        let rest = serde_json::json!({ "kind": "wardrop", "interval": "1s" });
+        let keys = serde_json::json!({ "weights": [1, 3], "life": "5y", "rest": rest });
+        background.policy_settings = keys.as_object().unwrap().clone();
+        let said = limits(&background);
+        assert!(said.starts_with("policy pinned (life 5y, rest wardrop (interval 1s), weights [1,3]); "), "{said}");
         let of_flash = MoveLimits { leave_above: Ratio::percent(80), asleep_after: None };
         let of_disk = MoveLimits { leave_above: Ratio::ZERO, asleep_after: Some(Nanos::from_secs(540)) };
         background.limits = [("disk", of_disk), ("flash", of_flash)].map(|(name, of)| (name.to_string(), of)).into();
