@@ -160,7 +160,7 @@ pub(crate) struct VolumeGrowArguments {
         esker volume set home.volume --pause\n  \
         esker volume set home.volume --resume --moved-bytes-per-day 100GiB\n  \
         esker volume set home.volume --policy fast-first\n  \
-        esker volume set home.volume --policy cost-benefit --set policy.life=5y\n  \
+        esker volume set home.volume --policy fast-first --set policy.make_room.below=10%\n  \
         esker volume set home.volume --map ranges.map\n  \
         esker volume set home.volume --leave-above flash=80% --asleep-after disk=9min\n\
         \n\
@@ -174,7 +174,7 @@ pub(crate) struct VolumeSetArguments {
     /// Another policy, which `esker devices` lists; data stay where they are until it moves them
     #[arg(long, value_name = "NAME", group = "settings")]
     pub(crate) policy: Option<String>,
-    /// Set a key of that policy, as in an experiment (policy.life=5y)
+    /// Set a key of that policy, as in an experiment (policy.make_room.below=10%)
     #[arg(long, value_name = "KEY=VALUE", group = "settings")]
     pub(crate) set: Vec<String>,
     /// Pin the ranges of this file, as `esker plan` writes them: data move there in the background. The policy is for

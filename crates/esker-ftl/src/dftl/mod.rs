@@ -268,9 +268,9 @@ impl Dftl {
 }
 
 /// Returns how the blocks of a pool are divided. So that cleaning can always go on, it keeps as many free as the
-/// settings ask for, and at least one for each frontier of data, two for each frontier of the map, and two for the victim's
-/// pages. The map may take four times its own size, so that cleaning its blocks copies next to nothing, but at most half
-/// of what the data can spare. It is an error if cleaning could not gain a page.
+/// settings ask for, and at least one for each frontier of data, two for each frontier of the map, and two for the
+/// victim's pages. The map may take four times its own size, so that cleaning its blocks copies next to nothing, but at
+/// most half of what the data can spare. It is an error if cleaning could not gain a page.
 fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<MapSpace, BuildError> {
     let space = context.space;
     let (open, frontiers) = (space.open_blocks(), space.open_blocks() + space.frontiers);

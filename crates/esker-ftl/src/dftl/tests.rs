@@ -9,7 +9,7 @@ use esker_results::Counters;
 
 use super::*;
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{Cells, Choice, ParameterValue, Space};
+use crate::{Cells, Choice, ParameterValue, Space, WearSettings};
 
 /// One die, with host pages for at least four translation pages; 4 entries per translation page.
 fn settings(cache_entries: u64, parameters: &[(&str, ParameterValue)]) -> DriveSettings {
@@ -329,4 +329,22 @@ fn a_drive_without_room_for_its_map_is_refused_with_a_value_that_works() {
     assert_eq!(build(&settings), Ok(()));
     settings.ftl.parameters.insert("entries_per_page".to_string(), ParameterValue::Integer(5));
     assert!(matches!(build(&settings), Err(BuildError::Value(ValueError::Parameter { .. }))));
+}
+
+/// Of 20 blocks of 4 pages, five stay free, and one of data and one of the map are open. The rest holds 55 pages if
+/// cleaning is to gain one, 15 more than the 32 of the host and 8 of the map: three blocks may go bad. If two of them are
+/// bad from the start, one more may.
+#[test]
+fn fewer_blocks_can_go_bad_where_the_map_needs_some() {
+    for (bad, spare_blocks, without_map) in [(0, 3, 10), (10, 1, 8)] {
+        let mut settings = settings(4, &[]);
+        let wear = WearSettings { factory_bad_blocks: Ratio::percent(bad), ..WearSettings::default() };
+        settings.wear = Some(wear);
+        let geometry = Geometry::new(&settings.geometry, false).unwrap();
+        let space = Space::new(&settings, &geometry).unwrap();
+        let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
+        let map_space = check_space(&context, 8).unwrap();
+        assert_eq!((map_space.reserve, map_space.spare_blocks), (5, spare_blocks));
+        assert_eq!(space.spare_blocks_per_pool(), without_map);
+    }
 }

@@ -315,9 +315,8 @@ fn unequal(policy: &str, fast: &str) -> RunResults {
 
 /// With room for everything, the fast device alone would answer 2,000 requests per second, both together 3,000. With
 /// room for 64 of the 128 hot extents it can have 45 % of the requests, and the slow one, which is always busy, answers
-/// the others: 1,000 / 0.55. Once that is so, hardly anything moves: of
-/// 120,000 requests 0.2 % move an extent at most; by `collective`, by which hot extents change places that have been
-/// hotter by chance, 1 %.
+/// the others: 1,000 / 0.55. Once that is so, hardly anything moves: of 120,000 requests 0.2 % move an extent at
+/// most; by `collective`, by which hot extents change places that have been hotter by chance, 1 %.
 #[test]
 fn policies_by_costs_use_both_devices_and_come_to_rest() {
     for (kind, moves_max) in [("cost-benefit", 240), ("collective", 1_200)] {

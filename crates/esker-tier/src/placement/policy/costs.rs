@@ -23,6 +23,8 @@ const PRICED_BYTES: f64 = 4096.0;
 const PRICE_FIRST: f64 = 0.01;
 const PRICE_LAST: f64 = 16.0;
 
+/// Most extents of a request that are looked at.
+pub(super) const EXTENTS_MAX: u32 = 64;
 /// Most moves under way at a time while queues are short.
 const MOVES_FEW: usize = 4;
 /// A device is left by one extent at a time for this many of its requests under way. The copy of an extent waits behind

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::costs::DeviceCosts;
 use super::life_budget::LifeBudget;
 use super::static_split::StaticSplit;
-use super::{DeviceView, NewExtent, Placement, PlacementError};
+use super::{DeviceView, NewExtent, Placement, PlacementError, Rewrite};
 use crate::extent::DeviceIndex;
 
 /// Settings of policies that go by costs.
@@ -65,9 +65,21 @@ impl FirstPlaces {
     }
 }
 
+/// Returns the device where a write that replaces its extent costs least now, if that is another one, and what the
+/// write costs where the extent is and there.
+pub(super) fn cheaper_place(
+    rewrite: &Rewrite<'_>,
+    costs: &[DeviceCosts],
+    views: &[DeviceView],
+) -> Option<(usize, [f64; 2])> {
+    let from = usize::from(rewrite.from.0);
+    let to = cheapest_now(rewrite.write, costs, views).filter(|&to| to != from)?;
+    Some((to, [from, to].map(|device| costs[device].now(rewrite.write, &views[device]))))
+}
+
 /// Returns the device with room on which `write` costs least now. A write that chooses its device makes the next one
 /// see it there, so it goes by what is under way, while moves go by averages.
-pub(super) fn cheapest_now(write: &Request, costs: &[DeviceCosts], views: &[DeviceView]) -> Option<usize> {
+fn cheapest_now(write: &Request, costs: &[DeviceCosts], views: &[DeviceView]) -> Option<usize> {
     let devices = (0..costs.len()).filter(|&device| views[device].has_room());
     let now = |device: usize| costs[device].now(write, &views[device]);
     devices.min_by(|&one, &other| now(one).total_cmp(&now(other)))

@@ -10,8 +10,8 @@ mod tests;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos, Request};
 
-use super::costs::{DeviceCosts, arrived, moves_max, worn};
-use super::first_places::{CostSettings, FirstPlaces, cheapest_now};
+use super::costs::{DeviceCosts, EXTENTS_MAX, arrived, moves_max, worn};
+use super::first_places::{CostSettings, FirstPlaces, cheaper_place};
 use super::life_budget::{LIFE_PERIOD, LifeBudget};
 use super::usage::Residents;
 use super::{
@@ -34,8 +34,6 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     build,
 };
 
-/// Most extents of a request that are counted.
-const EXTENTS_MAX: u32 = 64;
 /// How many extents are gone over with each request while a plan is made.
 const STEP: u32 = 1_024;
 /// A write that replaces its extent goes elsewhere if that costs this share less.
@@ -205,9 +203,7 @@ impl Placement for Collective {
 
     /// A write that replaces everything moves its extent without a copy.
     fn redirect(&mut self, write: &Rewrite<'_>, views: &[DeviceView]) -> Option<DeviceIndex> {
-        let from = usize::from(write.from.0);
-        let to = cheapest_now(write.write, &self.devices, views).filter(|&to| to != from)?;
-        let [here, there] = [from, to].map(|device| self.devices[device].now(write.write, &views[device]));
+        let (to, [here, there]) = cheaper_place(write, &self.devices, views)?;
         (here - there > CHEAPER * here).then_some(DeviceIndex(to as u16))
     }
 

@@ -7,8 +7,8 @@ mod tests;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos, Request, RequestKind};
 
-use super::costs::{DeviceCosts, arrived, moves_max, worn};
-use super::first_places::{CostSettings, FirstPlaces, cheapest_now};
+use super::costs::{DeviceCosts, EXTENTS_MAX, arrived, moves_max, worn};
+use super::first_places::{CostSettings, FirstPlaces, cheaper_place};
 use super::life_budget::{LIFE_PERIOD, LifeBudget};
 use super::usage::Residents;
 use super::{
@@ -39,8 +39,6 @@ const NOISE: f64 = 6.0;
 const VICTIMS: usize = 16;
 /// Requests after which devices without any are taken to have become faster.
 const FADE_AFTER: u64 = 4096;
-/// Most extents of a request that are looked at.
-const EXTENTS_MAX: u32 = 64;
 
 fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
     let (first, life) = policy.options::<CostSettings>()?.check(policy.devices)?;
@@ -246,9 +244,7 @@ impl Placement for CostBenefit {
 
     /// A write that replaces everything moves its extent without a copy.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
-        let from = usize::from(write.from.0);
-        let to = cheapest_now(write.write, &self.devices, devices).filter(|&to| to != from)?;
-        let [here, there] = [from, to].map(|device| self.devices[device].now(write.write, &devices[device]));
+        let (to, [here, there]) = cheaper_place(write, &self.devices, devices)?;
         let balance = self.balances.get(write.extent.0 as usize).map_or(0.0, |&balance| f64::from(balance));
         (here - there + balance > TOLERANCE * here).then_some(DeviceIndex(to as u16))
     }
