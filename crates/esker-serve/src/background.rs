@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use esker_volume::{BackgroundReport, BackgroundSettings, HeldReason, MoveLimits, SystemClock, Volume, VolumeState};
+use esker_volume::{
+    BackgroundReport, BackgroundSettings, HeldReason, LifeSpent, MoveLimits, SystemClock, Volume, VolumeState,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What a volume moves in the background.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundStatus {
     /// The name of the policy of placement, or of the balancer.
     pub policy: String,
@@ -29,6 +31,18 @@ pub struct BackgroundStatus {
     pub moved_bytes_in_day: u64,
     /// Why nothing is being copied although something should move, such as `no room on flash`.
     pub held: Option<String>,
+    /// What devices have used of the life that the policy holds, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lives: BTreeMap<String, LifeStatus>,
+}
+
+/// What a device has used of its rated life since the policy began to hold it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LifeStatus {
+    /// What was used, as a share of its rated life.
+    pub used: f64,
+    /// What might have been used.
+    pub allowed: f64,
 }
 
 /// Takes apart what names a policy: its name alone, or a table with it as `kind`.
@@ -41,7 +55,7 @@ fn named(policy: &Value) -> (String, Map<String, Value>) {
 impl BackgroundStatus {
     /// Returns what `volume` moves; `None` if its engine moves nothing.
     pub(crate) fn of(volume: &Volume<SystemClock>) -> Option<Self> {
-        let BackgroundReport { settings, copies, moved, moved_in_day, held } = volume.background()?;
+        let BackgroundReport { settings, copies, moved, moved_in_day, held, lives } = volume.background()?;
         let BackgroundSettings { paused, moved_bytes_per_day } = settings;
         let options = &volume.state().settings.options;
         let policy = ["policy", "balancer"].iter().find_map(|key| options.get(*key));
@@ -56,8 +70,14 @@ impl BackgroundStatus {
             moved_bytes: moved.0,
             moved_bytes_in_day: moved_in_day.0,
             held: held.map(|reason| in_words(&reason, volume.state())),
+            lives: lives.into_iter().map(|(device, spent)| life_of(volume.state(), device.0.into(), spent)).collect(),
         })
     }
+}
+
+/// What a device has used of its life, with its name.
+fn life_of(state: &VolumeState, device: usize, LifeSpent { used, allowed }: LifeSpent) -> (String, LifeStatus) {
+    (name_of(state, device), LifeStatus { used, allowed })
 }
 
 /// The limits of the devices that have any.
@@ -68,8 +88,12 @@ fn limits_of(state: &VolumeState) -> BTreeMap<String, MoveLimits> {
     named.filter(|(_, limits)| *limits != MoveLimits::default()).collect()
 }
 
+fn name_of(state: &VolumeState, device: usize) -> String {
+    state.devices.get(device).map_or(String::new(), |device| device.name.clone())
+}
+
 fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
-    let name = |index: usize| state.devices.get(index).map_or(String::new(), |device| device.name.clone());
+    let name = |device: usize| name_of(state, device);
     match reason {
         HeldReason::Paused => "paused".to_string(),
         HeldReason::Budget => "the budget of the last 24 hours is spent".to_string(),

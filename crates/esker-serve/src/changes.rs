@@ -6,8 +6,8 @@ use std::thread;
 
 use esker_core::{Bytes, DeviceState};
 use esker_volume::{
-    DeviceIo, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange, VolumeMap,
-    WhatIsThere,
+    DeviceIo, DeviceWear, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange,
+    VolumeMap, WhatIsThere,
 };
 use serde_json::Value;
 
@@ -25,8 +25,8 @@ pub trait VolumeFile: Send {
     /// If nothing says where the device is, if it cannot be asked, or if it cannot grow while it is used.
     fn size(&self, name: &str) -> Result<Bytes, ControlError>;
 
-    /// Percent of its endurance that a device has used, if it says so. Does not block.
-    fn wear_percent(&self, name: &str) -> Option<u64>;
+    /// What a device says of its wear, if anything. Does not block.
+    fn wear(&self, name: &str) -> Option<DeviceWear>;
 
     /// Returns what opens the device at `place`. It is called in a thread of its own, because that may take long.
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening;

@@ -42,7 +42,7 @@ mod turns;
 mod volume;
 
 pub use address::{Address, AddressError};
-pub use background::BackgroundStatus;
+pub use background::{BackgroundStatus, LifeStatus};
 pub use changes::{Opening, VolumeFile};
 pub use control::{ControlError, VolumeOperation, call};
 pub use esker_nbd::Command;

@@ -21,7 +21,7 @@ pub struct ServingStatus {
 }
 
 /// What a server says of itself and its volume.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumeStatus {
     /// The volume's identity.
     pub volume: String,

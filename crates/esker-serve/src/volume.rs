@@ -1,7 +1,7 @@
 //! Volumes as what a server serves.
 
-use esker_core::{Bytes, Nanos, Ratio, Request, Tag};
-use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume};
+use esker_core::{Bytes, Nanos, Request, Tag};
+use esker_volume::{Buffer, DeviceIo, DeviceWear, Reply, ReplyData, SystemClock, Volume, VolumeMember};
 use serde_json::Value;
 
 use crate::background::BackgroundStatus;
@@ -28,18 +28,16 @@ impl ServedVolume {
     }
 
     fn devices(&self) -> Vec<DeviceStatus> {
-        devices(&self.volume, |name| self.changes.file().wear_percent(name))
+        devices(&self.volume, |name| Some(self.changes.file().wear(name)?.used_percent))
     }
 
     /// Tells the volume how worn its devices are, as far as they say so.
     fn tell_wear(&mut self) {
         let devices = self.volume.state().devices.iter().enumerate();
-        let percent = |(index, device): (usize, &esker_volume::VolumeMember)| {
-            self.changes.file().wear_percent(&device.name).map(|percent| (index, percent))
-        };
-        let known: Vec<(usize, u64)> = devices.filter_map(percent).collect();
-        for (device, percent) in known {
-            self.volume.learn_wear(device, Ratio::percent(percent));
+        let wear = |(index, device): (usize, &VolumeMember)| Some((index, self.changes.file().wear(&device.name)?));
+        let known: Vec<(usize, DeviceWear)> = devices.filter_map(wear).collect();
+        for (device, wear) in &known {
+            self.volume.learn_wear(*device, wear);
         }
     }
 

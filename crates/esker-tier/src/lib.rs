@@ -22,8 +22,8 @@ pub mod parts {
 
 pub use engine::{
     BackgroundReport, BackgroundSettings, BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, DeviceControl,
-    Effect, Engine, HeldReason, Input, IoId, LimitsError, LiveSettings, LiveSettingsError, MoveLimits, OneSync, Record,
-    RecordError, RecordNumber, Reshape, ReshapeError, Segment, Spread, SyncStep,
+    Effect, Engine, HeldReason, Input, IoId, LifeSpent, LimitsError, LiveSettings, LiveSettingsError, MoveLimits,
+    OneSync, Record, RecordError, RecordNumber, Reshape, ReshapeError, Segment, Spread, SyncStep,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{

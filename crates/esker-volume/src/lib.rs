@@ -19,7 +19,7 @@ pub use backend::{
     IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch, WholeBlocks,
 };
 pub use clock::{Clock, SystemClock};
-pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason, MoveLimits, PinnedRange};
+pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason, LifeSpent, MoveLimits, PinnedRange};
 
 pub use driver::{RealDriver, Reply, StuckDrain};
 pub use format::{Damage, Identity, LayoutError, SuperblockError};
@@ -30,7 +30,7 @@ pub use memory::{Buffer, BufferPool, ReplyData};
 pub use part::{Part, divide};
 pub use signal::Signal;
 pub use stacked::Stacked;
-pub use store::{Store, device_error};
+pub use store::{DeviceWear, Store, device_error};
 pub use volume::{
     AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError,
     EngineSettings, JoinPlan, JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume,

@@ -140,6 +140,7 @@ impl ClusterEngine {
             moved: written.total(),
             moved_in_day: written.in_window(),
             held: self.held_reason(now),
+            lives: Vec::new(),
         }
     }
 

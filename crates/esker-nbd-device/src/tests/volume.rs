@@ -12,8 +12,8 @@ use esker_serve::{
     Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, Tls, TlsClients, VolumeFile,
 };
 use esker_volume::{
-    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeMap,
-    VolumeSettings, WhatIsThere, create,
+    DeviceIo, DeviceSettings, DeviceWear, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume,
+    VolumeMap, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -181,7 +181,7 @@ impl VolumeFile for NoFile {
     fn size(&self, _: &str) -> Result<Bytes, ControlError> {
         Err(ControlError::new("nothing grows here"))
     }
-    fn wear_percent(&self, _: &str) -> Option<u64> {
+    fn wear(&self, _: &str) -> Option<DeviceWear> {
         None
     }
     fn opening(&self, _: &str, _: &str, _: &DeviceIo) -> Opening {

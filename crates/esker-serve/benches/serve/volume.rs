@@ -10,8 +10,8 @@ use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
 use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile};
 use esker_testkit::processor_time;
 use esker_volume::{
-    Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeMap,
-    VolumeSettings, WhatIsThere, create,
+    Buffer, Clock, DeviceIo, DeviceSettings, DeviceWear, FileBackend, Identity, IoChoice, SystemClock, Volume,
+    VolumeMap, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -27,7 +27,7 @@ impl VolumeFile for Fixed {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         Err(ControlError::new(format!("{name} stays as it is")))
     }
-    fn wear_percent(&self, _: &str) -> Option<u64> {
+    fn wear(&self, _: &str) -> Option<DeviceWear> {
         None
     }
     fn opening(&self, name: &str, _: &str, _: &DeviceIo) -> Opening {

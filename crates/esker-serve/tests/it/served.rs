@@ -12,8 +12,8 @@ use esker_serve::{
     VolumeOperation, VolumeStatus, call,
 };
 use esker_volume::{
-    BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock,
-    Volume, VolumeMap, VolumeSettings, WhatIsThere, create,
+    BlockingBackend, DeviceIo, DeviceSettings, DeviceWear, FileBackend, Identity, IoChoice, OpenDevice, Signal,
+    SystemClock, Volume, VolumeMap, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ impl VolumeFile for InMemory {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         Ok(FileBackend::open(&self.path(name).unwrap()).unwrap().capacity())
     }
-    fn wear_percent(&self, _: &str) -> Option<u64> {
+    fn wear(&self, _: &str) -> Option<DeviceWear> {
         None
     }
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {

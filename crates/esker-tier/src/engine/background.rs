@@ -27,8 +27,17 @@ impl BackgroundSettings {
     }
 }
 
+/// What a device has used of its rated life since a policy began to hold it, as a share of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LifeSpent {
+    /// What was used.
+    pub used: f64,
+    /// What might have been used.
+    pub allowed: f64,
+}
+
 /// What an engine does in the background.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BackgroundReport {
     /// The limits in effect.
     pub settings: BackgroundSettings,
@@ -40,6 +49,8 @@ pub struct BackgroundReport {
     pub moved_in_day: Bytes,
     /// Why no extent is being copied although some should move; `None` if some are, or if none should move.
     pub held: Option<HeldReason>,
+    /// What devices have used of the life that the policy holds.
+    pub lives: Vec<(DeviceIndex, LifeSpent)>,
 }
 
 /// Why extents do not move although they should.

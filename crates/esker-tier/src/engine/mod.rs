@@ -20,7 +20,7 @@ use std::fmt::Debug;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Ratio, Request, RequestKind};
 use esker_results::{DeviceReport, ExtentPlaces};
 
-pub use background::{BackgroundReport, BackgroundSettings, HeldReason};
+pub use background::{BackgroundReport, BackgroundSettings, HeldReason, LifeSpent};
 pub use checkpoint::{Checkpoint, Snapshot};
 pub use data::{BufferId, BufferPlace, BufferStep, DataRef, Segment, Spread};
 pub use durability::{Durability, FlushOutcome, FlushWait, WrittenBlocks};

@@ -5,7 +5,7 @@ mod world;
 use std::collections::VecDeque;
 use std::io;
 
-use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Ratio, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag};
 use esker_results::DeviceReport;
 use esker_tier::{
     BackgroundReport, DeviceIndex, Effect, Engine, Input, LiveSettings, LiveSettingsError, LogicalExtent, Reshape,
@@ -15,7 +15,7 @@ use esker_tier::{
 use crate::clock::Clock;
 use crate::journal::{CheckpointNeed, Journal};
 use crate::memory::{Buffer, ReplyData};
-use crate::store::Store;
+use crate::store::{DeviceWear, Store};
 use world::RealWorld;
 
 /// A request of the host that has ended.
@@ -122,10 +122,10 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
             .device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 65,536 devices")))
     }
 
-    /// Takes over how much of its rated life the device of a store says that it has used.
-    pub(crate) fn learn_wear(&mut self, store: usize, life_used: Ratio) {
+    /// Takes what the device of a store says of its wear.
+    pub(crate) fn learn_wear(&mut self, store: usize, wear: &DeviceWear) {
         if let Some(store) = self.world.stores.get_mut(store) {
-            store.learn_wear(life_used);
+            store.learn_wear(wear);
         }
     }
 

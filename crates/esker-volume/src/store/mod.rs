@@ -1,18 +1,20 @@
 //! Stores: the devices of a volume.
 
 mod line;
+mod wear;
 
 use std::io;
 
 use esker_core::{
-    Bytes, Children, Completion, Device, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab,
-    Telemetry,
+    Bytes, Children, Completion, Device, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry,
 };
 use esker_tier::{DataRef, IoId};
 
 use crate::backend::{Backend, DeviceLimits, Direct, Ended, MemoryBackend, OperationData, PlacedError};
 use crate::buffers::Buffers;
 use line::StoreLine;
+pub use wear::DeviceWear;
+use wear::WearMeter;
 
 /// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
 /// disks and NVMe drives.
@@ -39,8 +41,7 @@ pub struct Store {
     /// Time to look for operations without an answer; never if none is under way.
     look_at: Nanos,
     health: StoreHealth,
-    /// How much of its rated life the device has used, as it says itself; zero if it does not say.
-    life_used: Ratio,
+    wear: WearMeter,
     /// Whether it has failed and no end of a request tells the engine so.
     has_news: bool,
     /// Ends of requests that the store fails itself, because it does not answer or was removed.
@@ -96,7 +97,7 @@ impl Store {
             answer_limit: ANSWER_LIMIT,
             look_at: Nanos::NEVER,
             health: StoreHealth::Well,
-            life_used: Ratio::ZERO,
+            wear: WearMeter::default(),
             has_news: false,
             too_late: Vec::new(),
         }
@@ -141,7 +142,7 @@ impl Store {
         let queued = self.under_way.len() + self.line.len();
         let telemetry = match &self.pace {
             Some(model) => Telemetry { queued, ..model.device(0).telemetry() },
-            None => Telemetry { queued, life_used: self.life_used, ..Telemetry::default() },
+            None => Telemetry { queued, life_used: self.wear.life_used(), ..Telemetry::default() },
         };
         let own = match self.health {
             StoreHealth::Well => DeviceState::Online,
@@ -151,9 +152,9 @@ impl Store {
         Telemetry { state: own.max(telemetry.state), ..telemetry }
     }
 
-    /// Takes over how much of its rated life the device says that it has used.
-    pub(crate) fn learn_wear(&mut self, life_used: Ratio) {
-        self.life_used = life_used;
+    /// Takes what the device says of its wear.
+    pub(crate) fn learn_wear(&mut self, wear: &DeviceWear) {
+        self.wear.learn(wear, self.backend.capacity());
     }
 
     /// Returns true, once, if it has failed and no end of a request tells the engine so.
@@ -259,6 +260,9 @@ impl Store {
         let io = StoreIo { since: now, ..io };
         if self.answer_limit < Nanos::NEVER {
             self.look_at = self.look_at.min(now + self.answer_limit);
+        }
+        if let RequestKind::Write { .. } = io.request.kind {
+            self.wear.write(io.request.length);
         }
         let operation = buffers.operation(&io.request, io.data);
         let tag = self.under_way.insert(io);

@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex};
 
-use esker_core::Lba;
+use esker_core::{Lba, Ratio};
+use esker_tier::{BufferId, BufferStep};
 
 use super::*;
 use crate::backend::Operation;
@@ -79,4 +80,25 @@ fn what_waits_for_its_turn_counts_as_unanswered_only_from_then_on() {
     store.advance(ANSWER_LIMIT, &mut buffers, &mut ends);
     assert_eq!((ends.len(), store.is_busy()), (5, false));
     assert!(ends.iter().all(|end| end.result == Err(DeviceError::Failed)));
+}
+
+#[test]
+fn a_store_counts_what_wears_its_device() {
+    let (mut store, mut buffers) = (Store::new(Box::new(Told::default())), Buffers::default());
+    let data = DataRef::new(BufferId::Copy(0), Bytes::ZERO);
+    buffers.step(BufferStep::Zero { into: data.place, length: Bytes::mib(1) });
+    let mut life_after = |store: &mut Store, kind| {
+        let request = Request::new(kind, Lba(0), Bytes::mib(1));
+        let data = kind.has_data().then_some(data);
+        store.submit(Nanos::ZERO, IoId(Tag::new(0, 0)), request, data, &mut buffers);
+        store.telemetry(Nanos::ZERO).life_used
+    };
+    const WRITE: RequestKind = RequestKind::Write { fua: false };
+    assert_eq!(life_after(&mut store, WRITE), Ratio::ZERO);
+    // 2 MiB have worn it by a percent each time.
+    store.learn_wear(&DeviceWear { used_percent: 4, written: Some(Bytes::mib(9)), capacity: None });
+    assert_eq!(life_after(&mut store, RequestKind::Read), Ratio::percent(4));
+    assert_eq!(life_after(&mut store, RequestKind::Trim), Ratio::percent(4));
+    assert_eq!(life_after(&mut store, RequestKind::WriteZeroes { fua: false }), Ratio::percent(4));
+    assert_eq!(life_after(&mut store, WRITE), Ratio::parts_per_billion(45_000_000));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use esker_core::{Bytes, Ratio};
+use esker_core::Bytes;
 use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError, MoveLimits, PinnedRange, PolicySettings};
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use super::kinds::EngineError;
 use super::settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap};
 use crate::clock::Clock;
 use crate::journal::disk::MemberEdit;
+use crate::store::DeviceWear;
 
 impl<C: Clock> Volume<C> {
     /// Returns what the engine does in the background; `None` if it moves nothing.
@@ -21,10 +22,10 @@ impl<C: Clock> Volume<C> {
         self.driver.background()
     }
 
-    /// Takes over how much of its rated life a device says that it has used. Engines that balance wear heed it; of a
-    /// device that says nothing, they count what is written.
-    pub fn learn_wear(&mut self, device: usize, life_used: Ratio) {
-        self.driver.learn_wear(device, life_used);
+    /// Takes what a device says of its wear. Engines that balance wear or hold a life heed it; of a device that says
+    /// nothing, the former count what is written.
+    pub fn learn_wear(&mut self, device: usize, wear: &DeviceWear) {
+        self.driver.learn_wear(device, wear);
     }
 
     /// Has the engine pin the ranges of the map that the settings name, which whoever opens the volume has found. A

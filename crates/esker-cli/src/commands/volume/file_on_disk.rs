@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use esker_core::Bytes;
 use esker_serve::{ControlError, Opening, VolumeFile};
 use esker_sim::read_ranges;
-use esker_volume::{DeviceIo, DeviceSettings, VolumeMap};
+use esker_volume::{DeviceIo, DeviceSettings, DeviceWear, VolumeMap};
 use toml_edit::{DocumentMut, value};
 
 use super::device::{Access, is_same_place, open_device, size_in_use};
@@ -94,8 +94,8 @@ impl VolumeFile for FileOnDisk {
         size_in_use(name, &place).map_err(|error| ControlError::of(&error))
     }
 
-    fn wear_percent(&self, name: &str) -> Option<u64> {
-        self.wear.percent(name)
+    fn wear(&self, name: &str) -> Option<DeviceWear> {
+        self.wear.of(name)
     }
 
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use esker_core::words;
-use esker_serve::{DeviceStatus, DrainStatus, VolumeFile, VolumeOperation, VolumeStatus, call};
+use esker_serve::{DeviceStatus, DrainStatus, LifeStatus, VolumeFile, VolumeOperation, VolumeStatus, call};
 use esker_volume::{DeviceSettings, IoChoice};
 
 use super::device::Access;
@@ -74,7 +74,7 @@ fn describe(status: &VolumeStatus) -> String {
     }
     let clients = if status.serving.connections.is_empty() { "no clients\n".to_string() } else { clients.render() };
     let requests = status.serving.requests;
-    let background = status.background.as_ref().map_or(String::new(), set::describe);
+    let background = status.background.as_ref().map_or(String::new(), set::describe) + &lives(status);
     let read_only = status.read_only.as_ref().map_or(String::new(), |why| format!(", only to be read ({why})"));
     format!(
         "volume {}: {} of {} over {}{read_only}; export {}\n{background}\n{}\n{clients}\n{} reads ({}), \
@@ -93,6 +93,21 @@ fn describe(status: &VolumeStatus) -> String {
         words::count(requests.trims),
         words::count(requests.failed),
     )
+}
+
+/// Lines about the lives that the policy holds.
+fn lives(status: &VolumeStatus) -> String {
+    let Some(background) = &status.background else { return String::new() };
+    let life = |device: &DeviceStatus| {
+        let LifeStatus { used, allowed } = background.lives.get(&device.name)?;
+        if device.wear_percent.is_none() {
+            return Some(format!("life of {}: not held, since it does not say how worn it is\n", device.name));
+        }
+        let price = if used > allowed { "; writes to it cost more" } else { "" };
+        let [used, allowed] = [used, allowed].map(|share| format!("{:.3} %", share * 100.0));
+        Some(format!("life of {}: {used} used since the policy began, {allowed} allowed{price}\n", device.name))
+    };
+    status.devices.iter().filter_map(life).collect()
 }
 
 fn state(device: &DeviceStatus) -> String {
@@ -206,4 +221,37 @@ pub(super) fn grow(arguments: &VolumeGrowArguments, common: &Common) -> Result<E
     let [now, more] = [now, now - before].map(|bytes| words::bytes(bytes as f64));
     output::print(&format!("the volume has {now} now, {more} more than before\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_serve::BackgroundStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_status_says_which_lives_are_held() {
+        let device = |(name, wear_percent): (&str, _)| DeviceStatus {
+            name: name.to_string(),
+            wear_percent,
+            ..DeviceStatus::default()
+        };
+        let devices = [("fast", Some(12)), ("mid", Some(0)), ("disk", None)].map(device).to_vec();
+        let mut status = VolumeStatus { devices, ..VolumeStatus::default() };
+        assert_eq!(lives(&status), "");
+        let life = |used, allowed| LifeStatus { used, allowed };
+        let held = [("fast", life(0.0051, 0.004)), ("mid", life(0.0, 0.004)), ("disk", life(0.0, 0.004))];
+        let lives_held = held.map(|(name, life)| (name.to_string(), life)).into();
+        status.background = Some(BackgroundStatus { lives: lives_held, ..BackgroundStatus::default() });
+        let said = lives(&status);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "life of fast: 0.510 % used since the policy began, 0.400 % allowed; writes to it cost more",
+                "life of mid: 0.000 % used since the policy began, 0.400 % allowed",
+                "life of disk: not held, since it does not say how worn it is",
+            ]
+        );
+    }
 }

@@ -4,6 +4,7 @@ mod ata;
 mod nvme;
 mod scsi;
 
+use esker_core::Bytes;
 use serde_json::Value;
 
 use super::json::{Fault, Node};
@@ -33,6 +34,29 @@ pub(super) fn is_sample(value: &Value) -> bool {
     value.get("smartctl").is_some_and(Value::is_object) && value.get("json_format_version").is_some()
 }
 
+/// What a drive says of its wear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriveWear {
+    /// The share of its life that is used, in per cent. It may exceed 100.
+    pub used_percent: u64,
+    /// What the host has written since the drive was new, if the drive counts that.
+    pub written: Option<Bytes>,
+    /// Its capacity, if it says so.
+    pub capacity: Option<Bytes>,
+}
+
+/// Reads what a drive says of its wear in the output of `smartctl --json -x`. `None` if it says nothing of it, as a
+/// disk does, or if the output has a mistake.
+pub fn drive_wear(said: &Value) -> Option<DriveWear> {
+    let node = Node::top(said);
+    let mut sample = DriveSample::default();
+    let protocol = node.get("device").and_then(|device| device.get("protocol"))?;
+    counters(&node, protocol.text().ok()?, &mut sample).ok()?;
+    let used_percent = sample.used_percent?;
+    let written = sample.written_bytes.map(Bytes);
+    Some(DriveWear { used_percent, written, capacity: capacity(&node).ok()?.map(Bytes) })
+}
+
 /// Reads a sample. `None` if it is of a disk, which writes do not wear. `key_s` is its time if it has none itself.
 pub(super) fn read(node: &Node<'_>, key_s: Option<i64>) -> Result<Option<DriveSample>, Fault> {
     let Some(model) = first_text(node, &["model_name", "scsi_model_name", "product"])? else {
@@ -55,16 +79,25 @@ pub(super) fn read(node: &Node<'_>, key_s: Option<i64>) -> Result<Option<DriveSa
         power_on_hours: whole_in(node, "power_on_time", "hours")?,
         ..DriveSample::default()
     };
-    match text_of("protocol")?.unwrap_or_default() {
-        "NVMe" => nvme::read(node, &mut sample)?,
-        "ATA" => ata::read(node, &mut sample)?,
-        "SCSI" => scsi::read(node, &mut sample)?,
-        other => sample.not_counted = Some(format!("nothing is known of counters of the protocol {other:?}")),
-    }
+    counters(node, text_of("protocol")?.unwrap_or_default(), &mut sample)?;
     if node.get("smart_status").and_then(|status| status.get("passed")).is_some_and(|passed| passed.value == false) {
         sample.warnings.push("the drive says that it is failing".to_string());
     }
     Ok(Some(sample))
+}
+
+/// Reads what a drive of this protocol counts.
+fn counters(node: &Node<'_>, protocol: &str, sample: &mut DriveSample) -> Result<(), Fault> {
+    match protocol {
+        "NVMe" => nvme::read(node, sample)?,
+        "ATA" => ata::read(node, sample)?,
+        "SCSI" => scsi::read(node, sample)?,
+        other => sample.not_counted = Some(format!("nothing is known of counters of the protocol {other:?}")),
+    }
+    // Of drives of all protocols, since version 7.5 of smartmontools.
+    let of_all = whole_in(node, "endurance_used", "current_percent")?;
+    sample.used_percent = sample.used_percent.or(of_all);
+    Ok(())
 }
 
 /// The first of these fields that is there and not empty.

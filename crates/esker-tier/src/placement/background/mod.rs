@@ -238,12 +238,14 @@ impl PlacementEngine {
     /// Returns what the engine does in the background.
     pub(super) fn background_now(&self, now: Nanos) -> BackgroundReport {
         let Background { settings, written, .. } = &self.background;
+        let devices = (0..self.health.devices().len() as u16).map(DeviceIndex);
         BackgroundReport {
             settings: *settings,
             copies: self.copies.count(),
             moved: written.total(),
             moved_in_day: written.in_window(),
             held: self.held_reason(now),
+            lives: devices.filter_map(|device| Some((device, self.policy.life_spent(device)?))).collect(),
         }
     }
 

@@ -3,6 +3,7 @@
 use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
 
 use super::DeviceView;
+use crate::engine::LifeSpent;
 use crate::extent::DeviceIndex;
 use crate::placement::copies::COPIES_MAX;
 use crate::placement::{Completed, LifeBudget};
@@ -123,6 +124,11 @@ impl DeviceCosts {
             }
             false => self.price * PRICE_FALL,
         };
+    }
+
+    /// Returns what the device has used of its life; `None` if it should not last for one.
+    pub(super) fn life_spent(&self) -> Option<LifeSpent> {
+        self.life.map(|life| life.spent())
     }
 
     /// Takes the number of the host's requests under way when one arrives.

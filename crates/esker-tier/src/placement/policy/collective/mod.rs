@@ -18,6 +18,7 @@ use super::{
     Completed, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, WishedMove,
     Wishes, schema_of,
 };
+use crate::engine::LifeSpent;
 use crate::extent::{DeviceIndex, LogicalExtent};
 use classes::{ClassIndex, Classes};
 use counts::Counts;
@@ -213,6 +214,10 @@ impl Placement for Collective {
 
     fn telemetry_period(&self) -> Option<Nanos> {
         self.life.map(|_| LIFE_PERIOD)
+    }
+
+    fn life_spent(&self, device: DeviceIndex) -> Option<LifeSpent> {
+        self.devices.get(usize::from(device.0))?.life_spent()
     }
 
     fn devices_joined(&mut self, devices: usize) {

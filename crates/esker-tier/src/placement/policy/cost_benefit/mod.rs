@@ -15,6 +15,7 @@ use super::{
     Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError,
     Rewrite, WishedMove, Wishes, schema_of,
 };
+use crate::engine::LifeSpent;
 use crate::extent::{DeviceIndex, LogicalExtent};
 use pace::Pace;
 
@@ -255,6 +256,10 @@ impl Placement for CostBenefit {
 
     fn telemetry_period(&self) -> Option<Nanos> {
         self.life.map(|_| LIFE_PERIOD)
+    }
+
+    fn life_spent(&self, device: DeviceIndex) -> Option<LifeSpent> {
+        self.devices.get(usize::from(device.0))?.life_spent()
     }
 
     fn devices_joined(&mut self, devices: usize) {

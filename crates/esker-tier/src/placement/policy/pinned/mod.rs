@@ -13,6 +13,7 @@ use super::{
     DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite,
     Wishes, check_device, schema_of,
 };
+use crate::engine::LifeSpent;
 use crate::extent::{DeviceIndex, LogicalExtent};
 use crate::range_map::PinnedRange;
 use ranges::{RangesApart, apart};
@@ -182,6 +183,10 @@ impl Placement for Pinned {
 
     fn telemetry_period(&self) -> Option<Nanos> {
         self.rest.telemetry_period()
+    }
+
+    fn life_spent(&self, device: DeviceIndex) -> Option<LifeSpent> {
+        self.rest.life_spent(device)
     }
 }
 
