@@ -1,6 +1,7 @@
 //! The placement policies that hybrids may be run with: one file each, and one line each in [`POLICIES`]. All of them
 //! can run a volume; those that only reproduce others' work cannot.
 
+mod collective;
 mod cost_benefit;
 mod migration;
 mod migration_with_room;
@@ -12,7 +13,7 @@ use esker_tier::PolicySettings;
 
 /// The policies to compare, the simplest first: of policies that are equally good, the first one is taken.
 pub(super) static POLICIES: &[PolicyEntry] =
-    &[migration::ENTRY, migration_with_room::ENTRY, throughput::ENTRY, cost_benefit::ENTRY];
+    &[migration::ENTRY, migration_with_room::ENTRY, throughput::ENTRY, cost_benefit::ENTRY, collective::ENTRY];
 
 /// A policy to compare. Its name is what titles and results call it.
 pub(super) type PolicyEntry = Entry<PolicyOfHybrid, PolicyCapability>;
