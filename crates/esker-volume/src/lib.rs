@@ -33,7 +33,7 @@ pub use stacked::Stacked;
 pub use store::{DeviceWear, Store, device_error};
 pub use volume::{
     AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError,
-    EngineSettings, JoinPlan, JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume,
-    VolumeChange, VolumeError, VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check,
-    create, dump, remove_lost,
+    EngineSettings, JoinPlan, JoiningDevice, MapDamage, MapKeepers, MoveBudget, Presence, Restored, VOLUME_KINDS,
+    Volume, VolumeChange, VolumeError, VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere,
+    check, create, create_with_map_on, dump, remove_lost,
 };

@@ -46,6 +46,7 @@ pub(crate) enum VolumeCommand {
 #[command(after_help = "Examples:\n  \
         esker volume create home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB\n  \
         esker volume create db.volume --device flash=/dev/nvme0n1p3 --device disk=/dev/sdb\n  \
+        esker volume create nas.volume --device flash=/dev/sda4 --device disk=/dev/sdb --keeps-map flash\n  \
         esker volume create mix.volume --device hdd=/dev/md0 --device ssd=/dev/sdc --map mix.map\n  \
         esker volume create far.volume --device 'fast=nbd+unix:///?socket=a.sock' --device slow=nbd://nas\n  \
         esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n  \
@@ -73,6 +74,10 @@ pub(crate) struct VolumeCreateArguments {
     /// Of a hybrid: pin the ranges of this file, as `esker plan` writes them; the policy places the rest
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
+    /// Only these devices keep the volume's map and journal, so that a disk that is not among them can sleep. If all of
+    /// them fail, everything is lost [default: the first two that have room]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) keeps_map: Vec<String>,
     /// Set a key of this kind of device, as in an experiment; policy.KEY sets one of the policy
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

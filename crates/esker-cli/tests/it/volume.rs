@@ -174,6 +174,11 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
         (create(&["--device", "a=a.img,8MiB", "--kind", "cache"]), "a cache has two devices"),
         (create(&["--device", "a=ext4.img", "--device", "b=./ext4.img", "--force"]), "./ext4.img is given twice"),
         (create(&["--device", "a=new.volume,8MiB"]), "new.volume is the device a, too"),
+        (create(&[&two[..], &["--keeps-map", "c"]].concat()), "the devices are a, b"),
+        (
+            create(&[&two[..], &["--kind", "cluster", "--set", "replicas=2", "--keeps-map", "b"]].concat()),
+            "two devices have to keep its map",
+        ),
         (create(&[&two[..], &["--kind", "cahce"]].concat()), "did you mean `cache`?"),
         (create(&[&two[..], &["--policy", "wardorp"]].concat()), "did you mean `wardrop`?"),
         (create(&[&two[..], &["--set", "extend=1MiB"]].concat()), "did you mean `extent`?"),
@@ -195,6 +200,11 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
     }
     let checked = esker_ok(folder.path(), &["volume", "check", "home.volume"]).stdout;
     assert!(checked.contains("everything is there and whole"), "{checked}");
+    let made = esker_ok(folder.path(), &create(&[&two[..], &["--keeps-map", "b"]].concat()));
+    assert!(made.stderr.contains("b alone keeps the map"), "{}", made.stderr);
+    for file in ["new.volume", "a.img", "b.img"] {
+        fs::remove_file(folder.path().join(file)).unwrap();
+    }
     let delta = ["--policy", "migration", "--set", "policy.delta=5%"];
     esker_ok(folder.path(), &create(&[&two[..], &delta].concat()));
     // What is there may be given up.

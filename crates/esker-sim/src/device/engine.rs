@@ -70,10 +70,11 @@ impl<E: Engine> EngineDevice<E> {
         self
     }
 
-    /// Has children keep the engine's records, which takes time, if `has_journal`.
-    pub(super) fn with_journal(mut self, has_journal: bool) -> Self {
-        let (children, joined) = (self.world.names.len(), self.world.joined);
-        self.world.journal = has_journal.then(|| ChildJournal::new(children, joined));
+    /// Has children keep the engine's records, which takes time: those of these names, or any if there are none.
+    pub(super) fn with_journal(mut self, keepers: &[String]) -> Self {
+        let may_keep = |name: &String| keepers.is_empty() || keepers.contains(name);
+        let may_keep = self.world.names.iter().map(may_keep).collect();
+        self.world.journal = Some(ChildJournal::new(may_keep, self.world.joined));
         self
     }
 

@@ -33,12 +33,46 @@ pub enum WhatIsThere {
     IsLost,
 }
 
+/// Which devices of a new volume keep its map and its journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MapKeepers {
+    /// The first two that have room for them. If one fails, another one takes its place.
+    #[default]
+    Any,
+    /// The first two of these, by their indices in ascending order. The others have no room for a map, so that they get
+    /// no requests because it changes: a disk among them can sleep.
+    Only(Vec<usize>),
+}
+
+impl MapKeepers {
+    fn may_be(&self, device: usize) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(keepers) => keepers.contains(&device),
+        }
+    }
+}
+
 /// Creates a volume on `devices`; `identities` are those of the volume and of each device.
 ///
 /// # Errors
 /// If a device holds something that stays, if there is no room, or if the settings contradict each other: then nothing
 /// was written. If writing fails, there is no volume.
 pub fn create(
+    devices: &mut [Box<dyn OpenDevice>],
+    settings: &VolumeSettings,
+    identities: &[Identity],
+    what_is_there: WhatIsThere,
+) -> Result<(), VolumeError> {
+    create_with_map_on(&MapKeepers::Any, devices, settings, identities, what_is_there)
+}
+
+/// Creates a volume like [`create`], with its map on these devices.
+///
+/// # Errors
+/// Those of [`create`], and if the volume keeps several copies of data, and fewer than two devices may keep the map.
+pub fn create_with_map_on(
+    keepers: &MapKeepers,
     devices: &mut [Box<dyn OpenDevice>],
     settings: &VolumeSettings,
     identities: &[Identity],
@@ -51,7 +85,7 @@ pub fn create(
     for device in devices.iter_mut() {
         refuse_what_stays(&mut **device, what_is_there)?;
     }
-    let superblocks = plan(devices, settings, identities)?;
+    let superblocks = plan(keepers, devices, settings, identities)?;
     for (device, superblock) in devices.iter_mut().zip(&superblocks) {
         prepare(device.blocking(), superblock).map_err(|error| VolumeError::io(&**device, error))?;
     }
@@ -75,8 +109,24 @@ pub(super) fn refuse_what_stays(device: &mut dyn OpenDevice, what_is_there: What
     }
 }
 
+/// Returns the devices that have to keep the map, of which there are to be so many copies at least: those that somebody
+/// has named, else the largest. Copies of data are worth as much as copies of the map.
+fn must_keep(map_on: &MapKeepers, sizes: &[Bytes], copies: usize) -> Result<Vec<usize>, VolumeError> {
+    match map_on {
+        MapKeepers::Only(named) if named.len() < copies => Err(VolumeError::FewKeepers),
+        MapKeepers::Only(named) => Ok(named.clone()),
+        MapKeepers::Any => {
+            let mut largest: Vec<usize> = (0..sizes.len()).collect();
+            largest.sort_by_key(|&device| std::cmp::Reverse(sizes[device]));
+            largest.truncate(copies);
+            Ok(largest)
+        }
+    }
+}
+
 /// Returns the superblock of each device.
 fn plan(
+    map_on: &MapKeepers,
     devices: &mut [Box<dyn OpenDevice>],
     settings: &VolumeSettings,
     identities: &[Identity],
@@ -89,17 +139,14 @@ fn plan(
     let checkpoint = checkpoint(GROWTH).min(smallest / GROWTH_PART).max(checkpoint(1));
     let unit = engine.unit().0.max(1);
     let too_small = |device: usize, error| VolumeError::Layout { device: devices[device].name().to_string(), error };
-    // Without two such devices, at least the largest one keeps the journal. Copies of data are worth as much as copies
-    // of the map.
-    let mut largest: Vec<usize> = (0..sizes.len()).collect();
-    largest.sort_by_key(|&device| std::cmp::Reverse(sizes[device]));
-    largest.truncate(if engine.copies() > 1 { KEEPERS } else { 1 });
+    let copies = if engine.copies() > 1 { KEEPERS } else { 1 };
+    let must_keep = must_keep(map_on, &sizes, copies)?;
     let has_room = |layout: &Layout| layout.overhead() <= layout.size / STRUCTURES_PART;
     let layout = |device: usize| {
         let with = Layout::plan(sizes[device], journal, checkpoint, unit);
         match with {
-            Ok(layout) if has_room(&layout) || largest.contains(&device) => Ok(layout),
-            Err(error) if largest.contains(&device) => Err(too_small(device, error)),
+            Ok(layout) if map_on.may_be(device) && (has_room(&layout) || must_keep.contains(&device)) => Ok(layout),
+            Err(error) if must_keep.contains(&device) => Err(too_small(device, error)),
             _ => Layout::plan(sizes[device], 0, 0, unit).map_err(|error| too_small(device, error)),
         }
     };

@@ -33,6 +33,9 @@ pub enum VolumeError {
     /// There is no device, or there are too many.
     #[error("{0} devices were given; a volume has 1 to 256")]
     Count(usize),
+    /// Too few devices keep the map of a volume that keeps several copies of data.
+    #[error("the volume keeps several copies of data, so that two devices have to keep its map")]
+    FewKeepers,
     /// There is no such kind of engine.
     #[error(transparent)]
     Kind(NotFound),

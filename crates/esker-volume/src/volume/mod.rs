@@ -35,7 +35,7 @@ use crate::part::{Part, divide};
 use crate::store::Store;
 use change::ChangeUnderWay;
 pub use change::{ChangeError, DrainProgress, VolumeChange};
-pub use create::{WhatIsThere, create};
+pub use create::{MapKeepers, WhatIsThere, create, create_with_map_on};
 pub use dump::{DumpPart, dump};
 pub use error::{MapDamage, VolumeError};
 pub use join::{JoinPlan, JoiningDevice};

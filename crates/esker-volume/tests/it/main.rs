@@ -8,6 +8,7 @@ mod errors;
 mod failed_flush;
 mod faulty;
 mod flash_cache;
+mod keepers;
 mod kill;
 mod null_store;
 mod on_files;

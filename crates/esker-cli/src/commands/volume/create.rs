@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use esker_sim::read_ranges;
-use esker_volume::{DeviceSettings, Identity, IoChoice, VolumeSettings, WhatIsThere, check, create};
+use esker_volume::{
+    DeviceSettings, Identity, IoChoice, MapKeepers, VolumeSettings, WhatIsThere, check, create_with_map_on,
+};
 use serde_json::Value;
 
 use super::check::describe;
@@ -26,6 +28,7 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
     settings.resolved()?;
     check_names(arguments)?;
     check_map(arguments, &settings)?;
+    let keepers = keepers(arguments)?;
     let paths = arguments.devices.iter().filter_map(|device| device.place.path());
     let paths: Vec<PathBuf> = paths.map(Path::to_path_buf).chain(arguments.map.clone()).collect();
     let mut outputs = Outputs::new(arguments.force, &paths)?;
@@ -52,14 +55,19 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
     let identities: Vec<Identity> =
         (0..=devices.len()).map(|_| Identity::random()).collect::<io::Result<_>>().map_err(random)?;
     let what_is_there = if arguments.force { WhatIsThere::IsLost } else { WhatIsThere::Stays };
-    create(&mut devices, &settings, &identities, what_is_there)?;
+    create_with_map_on(&keepers, &mut devices, &settings, &identities, what_is_there)?;
     let place = |device: &VolumeDevice| (device.name.clone(), place(&device.place, &arguments.volume));
     let places: Vec<(String, DevicePlace)> = arguments.devices.iter().map(place).collect();
     let is_printed = file.is_standard_output();
     file.write_text(&text(&places))?;
     made.keep();
+    let state = check(&mut devices)?;
     if !is_printed {
-        output::print(&describe(&check(&mut devices)?))?;
+        output::print(&describe(&state))?;
+    }
+    let mut keepers = state.devices.iter().filter(|device| device.keeps_map);
+    if let (Some(only), None, 2..) = (keepers.next(), keepers.next(), state.devices.len()) {
+        output::remark(&format!("{} alone keeps the map: if it fails, the data on all devices are lost", only.name));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -82,6 +90,20 @@ fn check_map(arguments: &VolumeCreateArguments, settings: &VolumeSettings) -> Re
             .with_hint("name a file in place of `-`")),
         false => Ok(()),
     }
+}
+
+/// The devices that keep the map.
+fn keepers(VolumeCreateArguments { devices, keeps_map, .. }: &VolumeCreateArguments) -> Result<MapKeepers, Failure> {
+    if keeps_map.is_empty() {
+        return Ok(MapKeepers::Any);
+    }
+    let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    if let Some(other) = keeps_map.iter().find(|name| !names.contains(&name.as_str())) {
+        return Err(Failure::input(format!("--keeps-map: no device is called `{other}`"))
+            .with_hint(format!("the devices are {}", names.join(", "))));
+    }
+    let named = |&index: &usize| keeps_map.iter().any(|name| name == names[index]);
+    Ok(MapKeepers::Only((0..names.len()).filter(named).collect()))
 }
 
 fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {

@@ -31,9 +31,14 @@ impl Wear {
         let found = Arc::clone(&said);
         let watch = move || {
             loop {
-                let worn = devices().into_iter().filter_map(|(name, path)| Some((name, ask("smartctl", &path)?)));
-                let worn = worn.collect();
-                *found.lock().unwrap_or_else(PoisonError::into_inner) = worn;
+                let devices = devices();
+                let answers: Vec<_> =
+                    devices.iter().filter_map(|(name, path)| Some((name.clone(), ask("smartctl", path)?))).collect();
+                let mut said = found.lock().unwrap_or_else(PoisonError::into_inner);
+                // One that sleeps is not woken to be asked: what it said before still holds.
+                said.retain(|known, _| devices.iter().any(|(name, _)| name == known));
+                said.extend(answers);
+                drop(said);
                 match asked.recv_timeout(EVERY) {
                     Ok(()) | Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
@@ -61,7 +66,7 @@ impl Wear {
 fn ask(program: &str, path: &Path) -> Option<DeviceWear> {
     let disk = whole_disk(path)?;
     let mut command = Command::new(program);
-    command.args(["--json", "-x"]).arg(disk).stdin(Stdio::null()).stderr(Stdio::null());
+    command.args(["--json", "--nocheck=standby", "-x"]).arg(disk).stdin(Stdio::null()).stderr(Stdio::null());
     // It also warns by its exit status, and prints what it knows all the same.
     wear_of(&serde_json::from_slice(&command.output().ok()?.stdout).ok()?)
 }

@@ -65,6 +65,11 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "it has no such disk, and the stand-in for this volume is there already",
     ),
     (
+        ".volume --device flash=/dev/sda4 --device disk=/dev/sdb",
+        "2.volume --device flash=a.img,64MiB --device disk=b.img,64MiB",
+        "it has no such disks",
+    ),
+    (
         "home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB",
         "new.volume --device flash=a.img,2GiB --device disk=b.img,10GiB",
         "the stand-in for this volume is there already",

@@ -30,6 +30,8 @@ pub(super) struct ChildJournal {
     failed: bool,
     /// Which children have joined and not failed.
     present: Vec<bool>,
+    /// Which children may keep it.
+    may_keep: Vec<bool>,
     pub(super) syncs: ChildSyncs,
     /// What the engine has not been told yet.
     pub(super) answers: VecDeque<Input>,
@@ -46,9 +48,11 @@ struct Batch {
 }
 
 impl ChildJournal {
-    /// Of this many children, the first `joined` of which are there.
-    pub(super) fn new(children: usize, joined: usize) -> Self {
+    /// Of children of which some may keep it. The first `joined` are there.
+    pub(super) fn new(may_keep: Vec<bool>, joined: usize) -> Self {
+        let children = may_keep.len();
         Self {
+            may_keep,
             last: RecordNumber::default(),
             waiting: 0,
             offset: 0,
@@ -80,8 +84,10 @@ impl ChildJournal {
         let start = Lba::containing(if self.offset + length > RING { 0 } else { self.offset });
         (self.offset, self.waiting) = (start.byte_offset() + length, 0);
         self.batch = Some(Batch { through: self.last, is_flushing: false, left: 0, done: Vec::new() });
-        let takes =
-            |&child: &usize| self.present[child] && children.device(child).telemetry().state == DeviceState::Online;
+        let takes = |&child: &usize| {
+            let is_there = self.present[child] && children.device(child).telemetry().state == DeviceState::Online;
+            self.may_keep[child] && is_there
+        };
         let keepers: Vec<usize> = (0..self.present.len()).filter(takes).take(KEEPERS).collect();
         self.send(children, now, &keepers, Request::new(RequestKind::Write { fua: false }, start, Bytes(length)));
     }

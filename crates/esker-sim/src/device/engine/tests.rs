@@ -13,16 +13,24 @@ const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
 /// A hybrid of two children in extents of 4 KiB, in turns, with these further keys.
 fn hybrid(keys: &str) -> Box<dyn Reporting> {
-    let service_time = Nanos::from_millis(1);
+    hybrid_of([1, 1], keys)
+}
+
+/// Children that take these milliseconds for everything.
+fn children(millis: [u64; 2]) -> Vec<Child> {
     let (servers, capacity, queue_depth) = (1, Bytes::kib(64), Some(32));
-    let child = |name: &str| {
-        let settings = ConstantSettings { service_time, service: Default::default(), servers, capacity, queue_depth };
+    let child = |(name, millis): (&str, u64)| {
+        let (service_time, service) = (Nanos::from_millis(millis), Default::default());
+        let settings = ConstantSettings { service_time, service, servers, capacity, queue_depth };
         Child { name: name.to_string(), device: Box::new(Constant::new(name, &settings)) }
     };
-    let children = vec![child("a"), child("b")];
+    ["a", "b"].into_iter().zip(millis).map(child).collect()
+}
+
+fn hybrid_of(millis: [u64; 2], keys: &str) -> Box<dyn Reporting> {
     let table = format!("children = [\"a\", \"b\"]\nextent = \"4KiB\"\npolicy = {{ kind = \"static-split\" }}\n{keys}");
     let settings: HybridSettings = toml::from_str(&table).unwrap();
-    settings.build(Instance::new("volume", children)).unwrap()
+    settings.build(Instance::new("volume", children(millis))).unwrap()
 }
 
 #[derive(Default)]
@@ -54,6 +62,34 @@ fn the_first_write_waits_for_a_batch_on_both_children_and_their_flushes() {
     let first = [durable(0)];
     assert_eq!(ends(hybrid("allocate = \"on-write\""), &first), [(0, Some(1))]);
     assert_eq!(ends(hybrid("allocate = \"on-write\"\njournal = true"), &first), [(0, Some(3))]);
+}
+
+#[test]
+fn a_first_write_waits_only_for_children_that_keep_the_map() {
+    let first = |keys: &str, extent| {
+        let keys = format!("allocate = \"on-write\"\njournal = true\n{keys}");
+        ends(hybrid_of([1, 10], &keys), &[durable(extent)])[0].1.unwrap()
+    };
+    // The write, the batch and its flush; the first extent is on the fast child.
+    for (keys, [to_fast, to_slow]) in [
+        ("", [1 + 10 + 10, 10 + 10 + 10]),
+        ("keeps_map = [\"a\", \"b\"]", [1 + 10 + 10, 10 + 10 + 10]),
+        ("keeps_map = [\"a\"]", [1 + 1 + 1, 10 + 1 + 1]),
+        ("keeps_map = [\"b\"]", [1 + 10 + 10, 10 + 10 + 10]),
+    ] {
+        assert_eq!([first(keys, 0), first(keys, 1)], [to_fast, to_slow], "{keys}");
+    }
+}
+
+#[test]
+fn a_map_that_nobody_can_keep_is_refused() {
+    let refused = |keys: &str| {
+        let table = format!("children = [\"a\", \"b\"]\npolicy = {{ kind = \"static-split\" }}\n{keys}");
+        let settings: HybridSettings = toml::from_str(&table).unwrap();
+        settings.build(Instance::new("volume", children([1, 1]))).err().unwrap().message
+    };
+    assert!(refused("keeps_map = [\"a\"]").contains("there is none"));
+    assert!(refused("journal = true\nkeeps_map = [\"a\", \"c\"]").contains("`c` is none of the children"));
 }
 
 /// The second write is sent as one that makes nothing durable, ends after two milliseconds, and waits for a flush

@@ -72,6 +72,10 @@ pub struct HybridSettings {
     /// to both, which are then flushed. Otherwise such changes take no time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub journal: bool,
+    /// The children that may keep these changes, with `journal` (default: the first two). One alone writes each batch
+    /// once, and a disk that is not among them is not woken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keeps_map: Vec<String>,
     /// What is allowed of moves in the background (default: everything).
     #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
     pub background: BackgroundSettings,
@@ -167,6 +171,7 @@ impl DeviceSettings for HybridSettings {
             let message = format!("`cached_extents` is {}; a cache takes up to {CACHED_MAX}", self.cached_extents);
             return Err(DeviceFault::new(message).at(["cached_extents"]));
         }
+        self.check_keepers()?;
         MoveLimits::check(&self.limits, self.children.len())
             .map_err(|error| DeviceFault::new(error.to_string()).at(["limits"]))?;
         let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
@@ -239,6 +244,7 @@ impl HybridSettings {
             allocate: Allocate::default(),
             cached_extents: 0,
             journal: false,
+            keeps_map: Vec::new(),
             background: BackgroundSettings::default(),
             limits: Vec::new(),
             queue_depth: None,
@@ -251,8 +257,26 @@ impl HybridSettings {
         instance: Instance,
         joining: VecDeque<Bytes>,
     ) -> Box<dyn Reporting> {
-        let device = EngineDevice::new(KIND.name, engine, instance, self.queue_depth);
-        Box::new(device.with_joining(joining).with_journal(self.journal))
+        let device = EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining);
+        Box::new(if self.journal { device.with_journal(&self.keeps_map) } else { device })
+    }
+
+    /// Checks that a journal is kept by children that there are.
+    fn check_keepers(&self) -> Result<(), DeviceFault> {
+        if !self.keeps_map.is_empty() && !self.journal {
+            let fault = DeviceFault::new("`keeps_map` says which children keep the journal, and there is none");
+            return Err(fault
+                .at(["keeps_map"])
+                .with_hint(Some("set journal = true, or leave keeps_map out".to_string())));
+        }
+        match self.keeps_map.iter().position(|name| !self.children.contains(name)) {
+            Some(index) => {
+                let message = format!("`{}` is none of the children", self.keeps_map[index]);
+                let hint = format!("they are {}", self.children.join(", "));
+                Err(DeviceFault::new(message).at([format!("keeps_map[{index}]")]).with_hint(Some(hint)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the share of each child that the settings use.
