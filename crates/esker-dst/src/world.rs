@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_core::{Bytes, Lba, Nanos, Request, Rng, Tag};
 use esker_volume::{
-    BlockingBackend, Buffer, Clock, Identity, JoiningDevice, OpenDevice, PinnedRange, Volume, VolumeError,
-    VolumeSettings, WhatIsThere, create,
+    BlockingBackend, Buffer, Clock, Identity, JoiningDevice, MapKeepers, OpenDevice, PinnedRange, Volume, VolumeError,
+    VolumeSettings, WhatIsThere, create_with_map_on,
 };
 
 use crate::disk::{DiskFault, VirtualDisk};
@@ -79,6 +79,14 @@ pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
     Ok(world.outcome)
 }
 
+/// Every fourth volume has one copy of its map although it has several disks.
+fn keepers(plan: &Plan, disks: usize) -> MapKeepers {
+    match plan.seed % 4 == 3 && disks > 1 && plan.copies <= 1 {
+        true => MapKeepers::Only(vec![(plan.seed / 4) as usize % disks]),
+        false => MapKeepers::Any,
+    }
+}
+
 impl World {
     fn create(plan: &Plan) -> Result<Self, String> {
         let mut rng = Rng::derive(plan.seed, "volume");
@@ -107,7 +115,9 @@ impl World {
         let mut identity = |_| Identity([0; 16].map(|_: u8| rng.below(256) as u8));
         let identities: Vec<Identity> = (0..=disks.len()).map(&mut identity).collect();
         let mut boxed = boxed(&disks);
-        create(&mut boxed, settings, &identities, WhatIsThere::Stays).map_err(|error| error.to_string())?;
+        let created =
+            create_with_map_on(&keepers(plan, disks.len()), &mut boxed, settings, &identities, WhatIsThere::Stays);
+        created.map_err(|error| error.to_string())?;
         disks[0].set_fault(plan.wrong);
         let members = identities[1..].iter().map(|&identity| (identity, Fate::IsThere)).collect();
         let host = Host::new(Bytes::ZERO);

@@ -6,8 +6,8 @@ use std::thread;
 
 use esker_core::{Bytes, DeviceState};
 use esker_volume::{
-    DeviceIo, DeviceWear, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange,
-    VolumeMap, WhatIsThere,
+    DeviceIo, DeviceWear, DrainProgress, Identity, JoinPlan, JoiningDevice, OpenDevice, SystemClock, Volume,
+    VolumeChange, VolumeMap, WhatIsThere,
 };
 use serde_json::Value;
 
@@ -109,8 +109,10 @@ impl Changes {
         let mut change = Change { asked_by, added: None, removed: None, maps: Vec::new(), preparing: None };
         let asked = match operation {
             VolumeOperation::Status => unreachable!("it changes nothing"),
-            VolumeOperation::AddDevice { name, place, force } => {
-                change.preparing = Some(self.prepare(volume, io, (name.clone(), place), force)?);
+            VolumeOperation::AddDevice { name, place, force, no_map } => {
+                let plan = volume.join_plan().map_err(|error| ControlError::of(&error))?;
+                let plan = if no_map { plan.without_map() } else { plan };
+                change.preparing = Some(self.prepare(volume, io, (name.clone(), place), plan, force)?);
                 change.added = Some(name);
                 None
             }
@@ -166,6 +168,7 @@ impl Changes {
         volume: &Volume<SystemClock>,
         io: &DeviceIo,
         (name, place): (String, String),
+        plan: JoinPlan,
         force: bool,
     ) -> Result<Preparing, ControlError> {
         let what = |error: &dyn std::fmt::Display| ControlError::new(format!("{name} ({place}): {error}"));
@@ -173,7 +176,6 @@ impl Changes {
             let message = format!("the volume has, or had, a device called {name}");
             return Err(ControlError { hint: Some("choose another name".to_string()), ..ControlError::new(message) });
         }
-        let plan = volume.join_plan().map_err(|error| ControlError::of(&error))?;
         let identity = Identity::random().map_err(|error| what(&error))?;
         let open = self.file.opening(&name, &place, io);
         let what_is_there = if force { WhatIsThere::IsLost } else { WhatIsThere::Stays };

@@ -29,6 +29,9 @@ pub enum VolumeOperation {
         place: String,
         /// Whether what is on it may be lost.
         force: bool,
+        /// Whether it never keeps the map.
+        #[serde(default)]
+        no_map: bool,
     },
     /// The data of a device move to the others.
     Drain {

@@ -80,7 +80,8 @@ pub(crate) struct VolumeStatusArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         esker volume add-device home.volume --device more=more.img,10GiB\n  \
-        esker volume add-device db.volume --device fast=/dev/nvme1n1\n\
+        esker volume add-device db.volume --device fast=/dev/nvme1n1\n  \
+        esker volume add-device home.volume --device archive=archive.img,100GiB --no-map\n\
         \n\
         It works while the volume is served, and else by itself. `esker volume grow` then offers the room.")]
 pub(crate) struct VolumeAddDeviceArguments {
@@ -90,6 +91,9 @@ pub(crate) struct VolumeAddDeviceArguments {
     /// The device: a name, and a disk, a file or the URI of an NBD export; with a size, the file is made
     #[arg(long, value_name = "NAME=PLACE[,SIZE]", value_parser = values::volume_device)]
     pub(crate) device: VolumeDevice,
+    /// Have it never keep the volume's map, so that it can sleep
+    #[arg(long)]
+    pub(crate) no_map: bool,
     /// Take a device that holds something, which is lost
     #[arg(long)]
     pub(crate) force: bool,

@@ -115,6 +115,7 @@ fn exports_have_sizes_names_and_operators_of_their_own() {
         name: "more".to_string(),
         place: more.to_str().unwrap().to_string(),
         force: false,
+        no_map: false,
     };
     call(&large.path("control"), &add).unwrap();
     call(&large.path("control"), &VolumeOperation::Grow { capacity_bytes: None }).unwrap();

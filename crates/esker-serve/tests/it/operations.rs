@@ -37,7 +37,12 @@ fn devices_join_grow_and_leave_while_a_client_works() {
     let mut client = Client::connect(&server.socket);
     let before = client.export.size;
     (0..100u64).for_each(|number| client.write(number << 17, &[number as u8 + 1; 4096], false).unwrap());
-    server.control(&VolumeOperation::AddDevice { name: "large".to_string(), place: text(&large), force: false });
+    server.control(&VolumeOperation::AddDevice {
+        name: "large".to_string(),
+        place: text(&large),
+        force: false,
+        no_map: false,
+    });
     server.control(&VolumeOperation::Grow { capacity_bytes: None });
     // Clients see that when they connect again.
     assert_eq!(client.export.size, before);
@@ -47,7 +52,12 @@ fn devices_join_grow_and_leave_while_a_client_works() {
     new.write(last, &[9; 4096], true).unwrap();
 
     let third = home.file("third", Bytes::mib(32));
-    server.control(&VolumeOperation::AddDevice { name: "third".to_string(), place: text(&third), force: false });
+    server.control(&VolumeOperation::AddDevice {
+        name: "third".to_string(),
+        place: text(&third),
+        force: false,
+        no_map: false,
+    });
     server.control(&VolumeOperation::Drain { device: "flash".to_string() });
     let is_empty = || server.status().devices[0].drain == Some(DrainStatus::Empty);
     use_until(&server, &mut client, is_empty);
@@ -86,6 +96,7 @@ fn what_cannot_be_done_is_told_with_what_can() {
         name: name.to_string(),
         place: place.into(),
         force: false,
+        no_map: false,
     };
     let (message, _) = error(add("flash", "/nowhere"));
     assert_eq!(message, "the volume has, or had, a device called flash");

@@ -178,7 +178,7 @@ impl<C: Clock> Volume<C> {
     /// # Errors
     /// If the settings in the superblocks make no engine.
     pub fn join_plan(&self) -> Result<JoinPlan, VolumeError> {
-        Ok(JoinPlan { volume: self.superblock_now(), unit: self.state.settings.engine()?.unit() })
+        Ok(JoinPlan { volume: self.superblock_now(), unit: self.state.settings.engine()?.unit(), has_map: true })
     }
 
     fn superblock_now(&self) -> Superblock {

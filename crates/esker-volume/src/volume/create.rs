@@ -114,7 +114,10 @@ pub(super) fn refuse_what_stays(device: &mut dyn OpenDevice, what_is_there: What
 fn must_keep(map_on: &MapKeepers, sizes: &[Bytes], copies: usize) -> Result<Vec<usize>, VolumeError> {
     match map_on {
         MapKeepers::Only(named) if named.len() < copies => Err(VolumeError::FewKeepers),
-        MapKeepers::Only(named) => Ok(named.clone()),
+        MapKeepers::Only(named) => {
+            assert!(named.iter().all(|&device| device < sizes.len()), "the devices that are named are there");
+            Ok(named.clone())
+        }
         MapKeepers::Any => {
             let mut largest: Vec<usize> = (0..sizes.len()).collect();
             largest.sort_by_key(|&device| std::cmp::Reverse(sizes[device]));

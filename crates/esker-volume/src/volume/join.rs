@@ -17,6 +17,8 @@ pub struct JoinPlan {
     pub(super) volume: Superblock,
     /// The engine uses a multiple of this.
     pub(super) unit: Bytes,
+    /// Whether the device may keep the map.
+    pub(super) has_map: bool,
 }
 
 /// A device that can join the volume for which it was prepared.
@@ -26,6 +28,11 @@ pub struct JoiningDevice {
 }
 
 impl JoinPlan {
+    /// Leaves no room for the map on the device, so that it never keeps it: its changes do not wake it.
+    pub fn without_map(self) -> Self {
+        Self { has_map: false, ..self }
+    }
+
     /// Writes superblocks on `device`, which gets this identity. They do not count before the other devices of the
     /// volume name it.
     ///
@@ -53,11 +60,11 @@ impl JoinPlan {
         Ok(JoiningDevice { device, superblock })
     }
 
-    /// Leaves room for journal and checkpoints where it is a small part of the device.
+    /// Leaves room for journal and checkpoints where it is a small part of the device, which may keep them.
     fn layout(&self, size: Bytes) -> Result<Layout, crate::format::LayoutError> {
         let Layout { journal, checkpoint, .. } = self.volume.layout;
         match Layout::plan(size, journal, checkpoint, self.unit.0) {
-            Ok(layout) if layout.overhead() <= layout.size / STRUCTURES_PART => Ok(layout),
+            Ok(layout) if self.has_map && layout.overhead() <= layout.size / STRUCTURES_PART => Ok(layout),
             _ => Layout::plan(size, 0, 0, self.unit.0),
         }
     }

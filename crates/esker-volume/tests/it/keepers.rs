@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use esker_core::{Bytes, Lba, Request, RequestKind};
-use esker_volume::{IoChoice, MapKeepers, VolumeError, VolumeSettings, WhatIsThere, check, create_with_map_on};
+use esker_volume::{
+    Identity, IoChoice, MapKeepers, VolumeChange, VolumeError, VolumeSettings, WhatIsThere, check, create_with_map_on,
+};
 use serde_json::{Value, json};
 
-use super::on_files::{FLUSH, closed, files, identities, open, request, write};
+use super::changes::change;
+use super::on_files::{FLUSH, closed, devices, files, identities, open, request, write};
 
 /// Makes a volume on two files.
 fn made(paths: &[PathBuf], kind: &str, options: Value, keepers: &MapKeepers) -> Result<(), VolumeError> {
@@ -67,6 +70,31 @@ fn data_on_a_device_without_the_map_are_found_again() {
     drop(volume);
     // Without the only device that keeps the map there is no volume, and nothing wrong is read.
     assert!(open(&paths[1..], IoChoice::Best, false).is_err());
+}
+
+#[test]
+fn a_device_that_joins_keeps_the_map_unless_it_may_not() {
+    for may_keep in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = files(folder.path(), &["flash", "disk", "more"]);
+        made(&paths[..2], "hybrid", fast_first(), &MapKeepers::Only(vec![0])).unwrap();
+        let mut volume = open(&paths[..2], IoChoice::Best, false).unwrap();
+        let plan = volume.0.join_plan().unwrap();
+        let plan = if may_keep { plan } else { plan.without_map() };
+        let device = devices(&paths[2..], &volume.1, false).remove(0);
+        let joining = plan.prepare(device, Identity([9; 16]), WhatIsThere::Stays).unwrap();
+        change(&mut volume, VolumeChange::Join(joining)).unwrap();
+        // Wherever there is room for it, a copy of the map is made.
+        for _ in 0..100 {
+            assert_eq!(request(&mut volume, write(0, 4096), &[7; 4096]).result, Ok(()));
+            assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
+            let trim = Request::new(RequestKind::Trim, Lba(0), Bytes::kib(128));
+            assert_eq!(request(&mut volume, trim, &[]).result, Ok(()));
+        }
+        drop(volume);
+        let keep: Vec<bool> = check(&mut closed(&paths)).unwrap().devices.iter().map(|one| one.keeps_map).collect();
+        assert_eq!(keep, [true, false, may_keep]);
+    }
 }
 
 #[test]

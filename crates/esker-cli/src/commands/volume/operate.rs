@@ -128,7 +128,8 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
     // The server may be in another folder.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let (name, place) = (name.clone(), place.with_path(absolute).to_string());
-    doer.perform(&VolumeOperation::AddDevice { name: name.clone(), place, force: arguments.force })?;
+    let VolumeAddDeviceArguments { force, no_map, .. } = *arguments;
+    doer.perform(&VolumeOperation::AddDevice { name: name.clone(), place, force, no_map })?;
     made.keep();
     let VolumeStatus { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
     let more = words::bytes(capacity_max_bytes.saturating_sub(capacity_bytes) as f64);

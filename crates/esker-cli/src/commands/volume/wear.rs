@@ -106,6 +106,8 @@ mod tests {
         said["nvme_smart_health_information_log"] = log;
         let (written, capacity) = (Some(Bytes(1_024_000_000_000)), Some(Bytes(1_000_204_886_016)));
         assert_eq!(wear_of(&said), Some(DeviceWear { used_percent: 7, written, capacity }));
+        let of_all = json!({ "device": { "protocol": "ATA" }, "endurance_used": { "current_percent": 112 } });
+        assert_eq!(wear_of(&of_all), Some(DeviceWear { used_percent: 112, written: None, capacity: None }));
     }
 
     #[test]
