@@ -1,7 +1,7 @@
 //! Single cases: what requests cost, counted in operations of the disks, and what a failed flush takes with it.
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Rng, Tag};
-use esker_volume::{Buffer, Volume, VolumeError, VolumeSettings, check};
+use esker_volume::{Buffer, MapKeepers, Volume, VolumeError, VolumeSettings, check};
 use serde_json::json;
 
 use crate::disk::{DiskCounts, DiskFault, VirtualDisk};
@@ -20,7 +20,7 @@ fn hybrid() -> VolumeSettings {
 fn volume(disks: u64) -> (World, Volume<SetClock>) {
     let plan = Plan { seed: 1, steps: 0, lives: 0, faults: false, cuts: Cuts::Never, changes: 0, ..Plan::default() };
     let disks = (0..disks).map(|index| VirtualDisk::new(Bytes(8 << 20), index)).collect();
-    let mut world = World::create_on(disks, &hybrid(), Rng::derive(1, "volume"), &plan).unwrap();
+    let mut world = World::create_on(disks, &MapKeepers::Any, &hybrid(), Rng::derive(1, "volume"), &plan).unwrap();
     let volume = world.open().unwrap().unwrap();
     (world, volume)
 }

@@ -1,7 +1,7 @@
 //! Damage to what a volume keeps beside its data: superblocks, journal and checkpoints.
 
 use esker_core::{Bytes, Rng};
-use esker_volume::{Volume, VolumeError, VolumeSettings};
+use esker_volume::{MapKeepers, Volume, VolumeError, VolumeSettings};
 use serde_json::json;
 
 use crate::disk::VirtualDisk;
@@ -49,7 +49,7 @@ fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
     let settings = json!({ "extent": extent, "policy": { "kind": policy }, "reserve": "10%" });
     let settings = VolumeSettings::new("hybrid", settings);
     let disks: Vec<VirtualDisk> = (0..2).map(|index| VirtualDisk::new(size, seed ^ index)).collect();
-    let mut world = World::create_on(disks, &settings, Rng::derive(seed, "volume"), &plan)?;
+    let mut world = World::create_on(disks, &MapKeepers::Any, &settings, Rng::derive(seed, "volume"), &plan)?;
     let mut images = Vec::new();
     for life in 1..=plan.lives {
         let mut volume = world.open()?.ok_or("no journal")?;

@@ -99,7 +99,8 @@ impl World {
         let sizes: Vec<Bytes> = disks.iter().map(BlockingBackend::capacity).collect();
         // Devices of a map stay where they are.
         let map = (plan.changes == 0).then(|| map(&mut settings, &sizes, plan.seed)).flatten();
-        let mut world = Self::create_on(disks, &settings, rng, plan)?;
+        let keepers = keepers(plan, disks.len());
+        let mut world = Self::create_on(disks, &keepers, &settings, rng, plan)?;
         world.outcome.mapped = u64::from(map.is_some());
         world.map = map;
         Ok(world)
@@ -108,6 +109,7 @@ impl World {
     /// Creates a volume on `disks`.
     pub(crate) fn create_on(
         disks: Vec<VirtualDisk>,
+        keepers: &MapKeepers,
         settings: &VolumeSettings,
         mut rng: Rng,
         plan: &Plan,
@@ -115,8 +117,7 @@ impl World {
         let mut identity = |_| Identity([0; 16].map(|_: u8| rng.below(256) as u8));
         let identities: Vec<Identity> = (0..=disks.len()).map(&mut identity).collect();
         let mut boxed = boxed(&disks);
-        let created =
-            create_with_map_on(&keepers(plan, disks.len()), &mut boxed, settings, &identities, WhatIsThere::Stays);
+        let created = create_with_map_on(keepers, &mut boxed, settings, &identities, WhatIsThere::Stays);
         created.map_err(|error| error.to_string())?;
         disks[0].set_fault(plan.wrong);
         let members = identities[1..].iter().map(|&identity| (identity, Fate::IsThere)).collect();
