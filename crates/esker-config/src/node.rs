@@ -2,6 +2,7 @@
 //! overlaid, and an error still points to the line that the user wrote.
 
 use std::collections::BTreeMap;
+use std::num::IntErrorKind;
 use std::ops::Range;
 
 use esker_core::{Branch, Problem, ReadError, Step, Tree};
@@ -262,18 +263,28 @@ fn collect_positions(node: &Node, path: &str, into: &mut BTreeMap<String, Span>)
     }
 }
 
+/// Returns the number that `text` says. The parser of whole texts takes some for numbers that are none: `10_0-100`.
+fn number<T>(text: &str) -> Branch<'_, T> {
+    let value = DeValue::parse(text).map(|value| value.into_inner());
+    let parsed = match &value {
+        Ok(DeValue::Integer(integer)) => match i128::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(whole) => Some(Branch::Whole(whole)),
+            Err(error) => {
+                let is_large = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+                is_large.then_some(Branch::Number(f64::INFINITY))
+            }
+        },
+        Ok(DeValue::Float(float)) => float.as_str().parse().ok().map(Branch::Number),
+        _ => None,
+    };
+    parsed.unwrap_or(Branch::Other("what is no number"))
+}
+
 impl Tree for Node {
     fn branch(&self) -> Branch<'_, Self> {
         match &self.value {
             Value::String(text) => Branch::Text(text),
-            Value::Number(text) => match DeValue::parse(text).expect("a number once read is a number").into_inner() {
-                DeValue::Integer(integer) => {
-                    let whole = i128::from_str_radix(integer.as_str(), integer.radix());
-                    whole.map_or(Branch::Number(f64::INFINITY), Branch::Whole)
-                }
-                DeValue::Float(float) => Branch::Number(float.as_str().parse().unwrap_or(f64::NAN)),
-                _ => unreachable!("a number is an integer or a float"),
-            },
+            Value::Number(text) => number(text),
             Value::Boolean(value) => Branch::Flag(*value),
             Value::Datetime(_) => Branch::Other("a date"),
             Value::Array(items) => Branch::List(items),
@@ -281,5 +292,39 @@ impl Tree for Node {
                 Branch::Table(table.iter().map(|(key, entry)| (key.as_str(), &entry.node)).collect())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<BTreeMap<String, f64>, String> {
+        let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+        esker_core::read(&Node::from_table(table)).map_err(|error: ReadError| error.problem.to_string())
+    }
+
+    #[test]
+    fn what_the_parser_takes_for_a_number_is_refused_if_it_is_none() {
+        for text in ["x = 10_0-100", "x = 10_0-10-10", "x = 1_0:00:00", "x = 1_0+5", "x = 0x1_0-1"] {
+            let error = read(text).unwrap_err();
+            assert!(!error.is_empty(), "{text}");
+        }
+        for (text, number) in [("x = 1_0", 10.0), ("x = -1_0.5_0e1", -105.0), ("x = 0x1_0", 16.0), ("x = +7", 7.0)] {
+            assert_eq!(read(text).unwrap()["x"], number, "{text}");
+        }
+        assert_eq!(read(&format!("x = {}", "9".repeat(60))).unwrap()["x"], f64::INFINITY);
+    }
+
+    #[test]
+    fn texts_like_numbers_are_read_or_refused() {
+        const SIGNS: &[u8] = b"0123456789__--++..::eExobTinfa";
+        let (mut rng, mut read_to_the_end) = (esker_core::Rng::new(1), 0);
+        for _ in 0..50_000 {
+            let length = 1 + rng.below(12);
+            let text: String = (0..length).map(|_| char::from(SIGNS[rng.below(SIGNS.len() as u64) as usize])).collect();
+            read_to_the_end += u32::from(read(&format!("x = {text}")).is_ok());
+        }
+        assert!(read_to_the_end > 1_000, "{read_to_the_end}");
     }
 }
