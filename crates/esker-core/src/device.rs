@@ -181,3 +181,11 @@ pub struct Telemetry {
     /// Busy times since measuring started, one entry per kind of resource.
     pub busy: Vec<BusyTime>,
 }
+
+impl Telemetry {
+    /// Returns true if the device knows how worn it is. One that does not count erases, and has used nothing of its
+    /// life, may not know, or not yet.
+    pub fn knows_wear(&self) -> bool {
+        self.counts_erases || self.life_used > Ratio::ZERO
+    }
+}

@@ -39,8 +39,8 @@ pub struct BackgroundStatus {
 /// What a device has used of its rated life since the policy began to hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LifeStatus {
-    /// What was used, as a share of its rated life.
-    pub used: f64,
+    /// What was used, as a share of its rated life; `None` if it does not say how worn it is.
+    pub used: Option<f64>,
     /// What might have been used.
     pub allowed: f64,
 }

@@ -286,7 +286,7 @@ impl Placement for MixDyn {
                 self.predictors[usize::from(done.device.0)].ended(&done);
             }
             Event::Device { device, telemetry } if device.0 == self.settings.flash => {
-                self.life.iter_mut().for_each(|life| life.look(now, telemetry.life_used));
+                self.life.iter_mut().for_each(|life| life.look(now, telemetry));
                 let change = self.levelling.as_mut().and_then(|levelling| levelling.look(now, telemetry.life_used));
                 let control = change.map(DeviceControl::PauseWearLevelling);
                 wishes.controls.extend(control.map(|control| (device, control)));

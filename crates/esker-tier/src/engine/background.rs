@@ -30,8 +30,8 @@ impl BackgroundSettings {
 /// What a device has used of its rated life since a policy began to hold it, as a share of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LifeSpent {
-    /// What was used.
-    pub used: f64,
+    /// What was used; `None` if the device does not say how worn it is.
+    pub used: Option<f64>,
     /// What might have been used.
     pub allowed: f64,
 }

@@ -100,7 +100,7 @@ impl WearMeter {
 
 #[cfg(test)]
 mod tests {
-    use esker_core::Nanos;
+    use esker_core::{Nanos, Telemetry};
     use esker_tier::LifeBudget;
     use proptest::prelude::*;
 
@@ -204,7 +204,8 @@ mod tests {
         for hour in 0..years(2).0 / HOUR.0 {
             meter.learn(&drive.says(), Bytes::gib(100));
             let used = heard(&meter, &drive)[usize::from(!by_meter)];
-            budget.look(Nanos(hour * HOUR.0), Ratio::parts_per_billion((used * 1e7) as u64));
+            let life_used = Ratio::parts_per_billion((used * 1e7) as u64);
+            budget.look(Nanos(hour * HOUR.0), &Telemetry { life_used, ..Telemetry::default() });
             beyond = beyond.max(drive.used - from - per_hour * hour as f64);
             held = if budget.is_overspent() { held + 1 } else { 0 };
             if drive.used > from + 2.0 {

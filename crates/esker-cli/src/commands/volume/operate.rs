@@ -100,9 +100,9 @@ fn lives(status: &VolumeStatus) -> String {
     let Some(background) = &status.background else { return String::new() };
     let life = |device: &DeviceStatus| {
         let LifeStatus { used, allowed } = background.lives.get(&device.name)?;
-        if device.wear_percent.is_none() {
+        let Some(used) = used else {
             return Some(format!("life of {}: not held, since it does not say how worn it is\n", device.name));
-        }
+        };
         let price = if used > allowed { "; writes to it cost more" } else { "" };
         let [used, allowed] = [used, allowed].map(|share| format!("{:.3} %", share * 100.0));
         Some(format!("life of {}: {used} used since the policy began, {allowed} allowed{price}\n", device.name))
@@ -232,17 +232,12 @@ mod tests {
 
     #[test]
     fn a_status_says_which_lives_are_held() {
-        let device = |(name, wear_percent): (&str, _)| DeviceStatus {
-            name: name.to_string(),
-            wear_percent,
-            ..DeviceStatus::default()
-        };
-        let devices = [("fast", Some(12)), ("mid", Some(0)), ("disk", None)].map(device).to_vec();
+        let device = |name: &str| DeviceStatus { name: name.to_string(), ..DeviceStatus::default() };
+        let devices = ["fast", "mid", "disk"].map(device).to_vec();
         let mut status = VolumeStatus { devices, ..VolumeStatus::default() };
         assert_eq!(lives(&status), "");
-        let life = |used, allowed| LifeStatus { used, allowed };
-        let held = [("fast", life(0.0051, 0.004)), ("mid", life(0.0, 0.004)), ("disk", life(0.0, 0.004))];
-        let lives_held = held.map(|(name, life)| (name.to_string(), life)).into();
+        let life = |(name, used): (&str, _)| (name.to_string(), LifeStatus { used, allowed: 0.004 });
+        let lives_held = [("fast", Some(0.0051)), ("mid", Some(0.0)), ("disk", None)].map(life).into();
         status.background = Some(BackgroundStatus { lives: lives_held, ..BackgroundStatus::default() });
         let said = lives(&status);
         let lines: Vec<&str> = said.lines().collect();

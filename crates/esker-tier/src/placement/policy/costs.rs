@@ -1,6 +1,6 @@
 //! What one more request costs on each device, in nanoseconds.
 
-use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
+use esker_core::{Bytes, Nanos, Request, RequestKind, Telemetry};
 
 use super::DeviceView;
 use crate::engine::LifeSpent;
@@ -100,10 +100,10 @@ pub(super) fn arrived(devices: &mut [DeviceCosts], views: &[DeviceView]) {
     devices.iter_mut().zip(views).for_each(|(device, view)| device.arrived(view.under_way));
 }
 
-/// Takes the share of its life that a device has used up by `now`, and sets the price of writes there.
-pub(super) fn worn(devices: &mut [DeviceCosts], now: Nanos, DeviceIndex(device): DeviceIndex, used: Ratio) {
+/// Takes what a device knows of its wear at `now`, and sets the price of writes there.
+pub(super) fn worn(devices: &mut [DeviceCosts], now: Nanos, DeviceIndex(device): DeviceIndex, telemetry: &Telemetry) {
     let slowest = devices.iter().map(DeviceCosts::busy).fold(0.0, f64::max);
-    devices[usize::from(device)].worn(now, used, slowest);
+    devices[usize::from(device)].worn(now, telemetry, slowest);
 }
 
 impl DeviceCosts {
@@ -112,11 +112,11 @@ impl DeviceCosts {
         Self { life, ..Self::default() }
     }
 
-    /// Takes the share of its life that the device has used up by `now`, and sets the price of writes. The slowest
-    /// device takes `slowest` for a request.
-    fn worn(&mut self, now: Nanos, used: Ratio, slowest: f64) {
+    /// Takes what the device knows of its wear at `now`, and sets the price of writes. The slowest device takes
+    /// `slowest` for a request.
+    fn worn(&mut self, now: Nanos, telemetry: &Telemetry, slowest: f64) {
         let Some(life) = &mut self.life else { return };
-        life.look(now, used);
+        life.look(now, telemetry);
         self.price = match life.is_overspent() {
             true => {
                 let (first, last) = (PRICE_FIRST * self.any.value / PRICED_BYTES, PRICE_LAST * slowest / PRICED_BYTES);

@@ -193,7 +193,7 @@ impl Placement for Collective {
                 self.moving.retain(|&moving| moving != extent);
                 self.go_on(devices, wishes);
             }
-            Event::Device { device, telemetry } => worn(&mut self.devices, now, device, telemetry.life_used),
+            Event::Device { device, telemetry } => worn(&mut self.devices, now, device, telemetry),
             _ => {}
         }
     }

@@ -234,7 +234,7 @@ impl Placement for CostBenefit {
                 self.devices[usize::from(done.device.0)].ended(&done);
             }
             Event::Moved { extent, outcome } => self.moved(extent, outcome),
-            Event::Device { device, telemetry } => worn(&mut self.devices, now, device, telemetry.life_used),
+            Event::Device { device, telemetry } => worn(&mut self.devices, now, device, telemetry),
             _ => {}
         }
     }
