@@ -189,3 +189,14 @@ impl Telemetry {
         self.counts_erases || self.life_used > Ratio::ZERO
     }
 }
+
+/// What a drive says of its wear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriveWear {
+    /// The share of its rated life that is used, in whole per cent, rounded down. It may exceed 100.
+    pub used_percent: u64,
+    /// What it has been written since it was new, if it counts that.
+    pub written: Option<Bytes>,
+    /// The size of the whole drive, of which a device may be a part.
+    pub capacity: Option<Bytes>,
+}

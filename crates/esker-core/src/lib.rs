@@ -34,7 +34,9 @@ pub mod words;
 
 pub use change::{Change, ChangeError, ScheduledChange};
 pub use children::Children;
-pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported};
+pub use device::{
+    BusyTime, Control, Device, DeviceState, DriveWear, Precondition, ResourceKind, Stretch, Telemetry, Unsupported,
+};
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;
 pub use id_map::IdMap;

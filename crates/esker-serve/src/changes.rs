@@ -4,10 +4,10 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
-use esker_core::{Bytes, DeviceState};
+use esker_core::{Bytes, DeviceState, DriveWear};
 use esker_volume::{
-    DeviceIo, DeviceWear, DrainProgress, Identity, JoinPlan, JoiningDevice, OpenDevice, SystemClock, Volume,
-    VolumeChange, VolumeMap, WhatIsThere,
+    DeviceIo, DrainProgress, Identity, JoinPlan, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange,
+    VolumeMap, WhatIsThere,
 };
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub trait VolumeFile: Send {
     fn size(&self, name: &str) -> Result<Bytes, ControlError>;
 
     /// What a device says of its wear, if anything. Does not block.
-    fn wear(&self, name: &str) -> Option<DeviceWear>;
+    fn wear(&self, name: &str) -> Option<DriveWear>;
 
     /// Returns what opens the device at `place`. It is called in a thread of its own, because that may take long.
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening;

@@ -1,7 +1,7 @@
 //! Volumes as what a server serves.
 
-use esker_core::{Bytes, Nanos, Request, Tag};
-use esker_volume::{Buffer, DeviceIo, DeviceWear, Reply, ReplyData, SystemClock, Volume, VolumeMember};
+use esker_core::{Bytes, DriveWear, Nanos, Request, Tag};
+use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume, VolumeMember};
 use serde_json::Value;
 
 use crate::background::BackgroundStatus;
@@ -35,7 +35,7 @@ impl ServedVolume {
     fn tell_wear(&mut self) {
         let devices = self.volume.state().devices.iter().enumerate();
         let wear = |(index, device): (usize, &VolumeMember)| Some((index, self.changes.file().wear(&device.name)?));
-        let known: Vec<(usize, DeviceWear)> = devices.filter_map(wear).collect();
+        let known: Vec<(usize, DriveWear)> = devices.filter_map(wear).collect();
         for (device, wear) in &known {
             self.volume.learn_wear(*device, wear);
         }

@@ -30,7 +30,7 @@ pub use memory::{Buffer, BufferPool, ReplyData};
 pub use part::{Part, divide};
 pub use signal::Signal;
 pub use stacked::Stacked;
-pub use store::{DeviceWear, Store, device_error};
+pub use store::{Store, device_error};
 pub use volume::{
     AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError,
     EngineSettings, JoinPlan, JoiningDevice, MapDamage, MapKeepers, MoveBudget, Presence, Restored, VOLUME_KINDS,

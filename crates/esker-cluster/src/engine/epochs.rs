@@ -61,7 +61,8 @@ pub(super) struct ServerEpoch {
     cleaned: (f64, f64),
     /// Erases by the wear model.
     modelled: f64,
-    life_used: Ratio,
+    /// The share of its life that the device says is used.
+    life_used: Option<Ratio>,
 }
 
 impl ServerEpoch {
@@ -123,7 +124,8 @@ impl Epochs {
     /// A device has told of its wear.
     pub(super) fn heard(&mut self, device: DeviceIndex, telemetry: &Telemetry) {
         let known = &mut self.servers[usize::from(device.0)];
-        (known.counted, known.life_used) = (telemetry.erases, telemetry.life_used);
+        known.counted = telemetry.erases;
+        known.life_used = telemetry.knows_wear().then_some(telemetry.life_used).or(known.life_used);
         known.counts |= telemetry.counts_erases;
     }
 
@@ -301,10 +303,9 @@ impl ClusterEngine {
             let known = &self.epochs.servers[id.index()];
             let capacity = self.settings.servers[id.index()].capacity;
             let rated = (capacity.0 / flash.page.0) as f64 * f64::from(flash.rated_fills);
-            // A drive may tell what share of its life is used, and not count erases.
-            let life_left_pages = match known.counts || known.life_used > Ratio::ZERO {
-                false => (rated - known.pages_ever).max(0.0),
-                true => rated * (1.0 - known.life_used.as_f64()).max(0.0),
+            let life_left_pages = match known.life_used {
+                None => (rated - known.pages_ever).max(0.0),
+                Some(used) => rated * (1.0 - used.as_f64()).max(0.0),
             };
             ServerView {
                 domain: server.spec.domain,

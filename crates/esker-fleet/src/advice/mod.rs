@@ -53,7 +53,7 @@ use esker_results::advice::{AdviceVerdict, ClusterAdvice, DriveAdvice, DriveExch
 pub use balance::UpmapScripts;
 pub use collect::AdviceInputs;
 pub use error::AdviceError;
-pub use smart::{DriveWear, drive_wear};
+pub use smart::drive_wear;
 pub use time::day_in_words;
 
 use drive::DriveHistory;

@@ -332,8 +332,8 @@ fn a_drive_without_room_for_its_map_is_refused_with_a_value_that_works() {
 }
 
 /// Of 20 blocks of 4 pages, five stay free, and one of data and one of the map are open. The rest holds 55 pages if
-/// cleaning is to gain one, 15 more than the 32 of the host and 8 of the map: three blocks may go bad. If two of them are
-/// bad from the start, one more may.
+/// cleaning is to gain one, 15 more than the 32 of the host and 8 of the map: three blocks may go bad. If two of them
+/// are bad from the start, one more may.
 #[test]
 fn fewer_blocks_can_go_bad_where_the_map_needs_some() {
     for (bad, spare_blocks, without_map) in [(0, 3, 10), (10, 1, 8)] {

@@ -7,13 +7,13 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use crate::NbdUri;
-use esker_core::{Bytes, Lba, Request, RequestKind, Rng};
+use esker_core::{Bytes, DriveWear, Lba, Request, RequestKind, Rng};
 use esker_serve::{
     Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, Tls, TlsClients, VolumeFile,
 };
 use esker_volume::{
-    DeviceIo, DeviceSettings, DeviceWear, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume,
-    VolumeMap, VolumeSettings, WhatIsThere, create,
+    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeMap,
+    VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -181,7 +181,7 @@ impl VolumeFile for NoFile {
     fn size(&self, _: &str) -> Result<Bytes, ControlError> {
         Err(ControlError::new("nothing grows here"))
     }
-    fn wear(&self, _: &str) -> Option<DeviceWear> {
+    fn wear(&self, _: &str) -> Option<DriveWear> {
         None
     }
     fn opening(&self, _: &str, _: &str, _: &DeviceIo) -> Opening {

@@ -6,12 +6,12 @@ use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
+use esker_core::{Bytes, DriveWear, Lba, Request, RequestKind, Tag};
 use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile};
 use esker_testkit::processor_time;
 use esker_volume::{
-    Buffer, Clock, DeviceIo, DeviceSettings, DeviceWear, FileBackend, Identity, IoChoice, SystemClock, Volume,
-    VolumeMap, VolumeSettings, WhatIsThere, create,
+    Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeMap,
+    VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -27,7 +27,7 @@ impl VolumeFile for Fixed {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         Err(ControlError::new(format!("{name} stays as it is")))
     }
-    fn wear(&self, _: &str) -> Option<DeviceWear> {
+    fn wear(&self, _: &str) -> Option<DriveWear> {
         None
     }
     fn opening(&self, name: &str, _: &str, _: &DeviceIo) -> Opening {

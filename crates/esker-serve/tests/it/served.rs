@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
-use esker_core::Bytes;
+use esker_core::{Bytes, DriveWear};
 use esker_serve::{
     Address, ControlError, Listener, Log, LogEvent, Opening, ServeSettings, ServedVolume, Server, VolumeFile,
     VolumeOperation, VolumeStatus, call,
 };
 use esker_volume::{
-    BlockingBackend, DeviceIo, DeviceSettings, DeviceWear, FileBackend, Identity, IoChoice, OpenDevice, Signal,
-    SystemClock, Volume, VolumeMap, VolumeSettings, WhatIsThere, create,
+    BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock,
+    Volume, VolumeMap, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ impl VolumeFile for InMemory {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         Ok(FileBackend::open(&self.path(name).unwrap()).unwrap().capacity())
     }
-    fn wear(&self, _: &str) -> Option<DeviceWear> {
+    fn wear(&self, _: &str) -> Option<DriveWear> {
         None
     }
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {

@@ -5,7 +5,9 @@ mod world;
 use std::collections::VecDeque;
 use std::io;
 
-use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag};
+use esker_core::{
+    Bytes, DeviceError, DeviceState, DriveWear, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag,
+};
 use esker_results::DeviceReport;
 use esker_tier::{
     BackgroundReport, DeviceIndex, Effect, Engine, Input, LiveSettings, LiveSettingsError, LogicalExtent, Reshape,
@@ -15,7 +17,7 @@ use esker_tier::{
 use crate::clock::Clock;
 use crate::journal::{CheckpointNeed, Journal};
 use crate::memory::{Buffer, ReplyData};
-use crate::store::{DeviceWear, Store};
+use crate::store::Store;
 use world::RealWorld;
 
 /// A request of the host that has ended.
@@ -123,7 +125,7 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     }
 
     /// Takes what the device of a store says of its wear.
-    pub(crate) fn learn_wear(&mut self, store: usize, wear: &DeviceWear) {
+    pub(crate) fn learn_wear(&mut self, store: usize, wear: &DriveWear) {
         if let Some(store) = self.world.stores.get_mut(store) {
             store.learn_wear(wear);
         }

@@ -6,14 +6,14 @@ mod wear;
 use std::io;
 
 use esker_core::{
-    Bytes, Children, Completion, Device, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry,
+    Bytes, Children, Completion, Device, DeviceError, DeviceState, DriveWear, Nanos, Request, RequestKind, Tag,
+    TagSlab, Telemetry,
 };
 use esker_tier::{DataRef, IoId};
 
 use crate::backend::{Backend, DeviceLimits, Direct, Ended, MemoryBackend, OperationData, PlacedError};
 use crate::buffers::Buffers;
 use line::StoreLine;
-pub use wear::DeviceWear;
 use wear::WearMeter;
 
 /// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Takes what the device says of its wear.
-    pub(crate) fn learn_wear(&mut self, wear: &DeviceWear) {
+    pub(crate) fn learn_wear(&mut self, wear: &DriveWear) {
         self.wear.learn(wear, self.backend.capacity());
     }
 

@@ -96,7 +96,7 @@ fn a_store_counts_what_wears_its_device() {
     const WRITE: RequestKind = RequestKind::Write { fua: false };
     assert_eq!(life_after(&mut store, WRITE), Ratio::ZERO);
     // 2 MiB have worn it by a percent each time.
-    store.learn_wear(&DeviceWear { used_percent: 4, written: Some(Bytes::mib(9)), capacity: None });
+    store.learn_wear(&DriveWear { used_percent: 4, written: Some(Bytes::mib(9)), capacity: None });
     assert_eq!(life_after(&mut store, RequestKind::Read), Ratio::percent(4));
     assert_eq!(life_after(&mut store, RequestKind::Trim), Ratio::percent(4));
     assert_eq!(life_after(&mut store, RequestKind::WriteZeroes { fua: false }), Ratio::percent(4));

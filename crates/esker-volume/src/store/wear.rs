@@ -1,33 +1,20 @@
 //! How worn a device is, more finely than it says itself.
 
-use esker_core::{Bytes, Ratio};
+use esker_core::{Bytes, DriveWear, Ratio};
 
 /// Times a drive can be written as a whole, if it does not let this be known: a usual rating of consumer drives, 600 TB
 /// for each TB.
 const WRITES_ASSUMED: f64 = 600.0;
 
-/// What a device says of its wear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceWear {
-    /// The share of its rated life that is used, in whole per cent, rounded down. It may exceed 100.
-    pub used_percent: u64,
-    /// What it has been written since it was new, if it counts that.
-    pub written: Option<Bytes>,
-    /// The size of the whole drive, of which the device may be a part.
-    pub capacity: Option<Bytes>,
-}
-
-impl DeviceWear {
-    /// Bytes that wear it by one per cent, by what it says of its life so far. A drive that has used less than a
-    /// percent, or does not count what it was written, may be written [`WRITES_ASSUMED`] times.
-    fn bytes_per_percent(&self, capacity: Bytes) -> f64 {
-        let rated = WRITES_ASSUMED / 100.0 * self.capacity.unwrap_or(capacity).0 as f64;
-        match (self.used_percent, self.written) {
-            // The fraction of a percent is not said: half of one.
-            (1.., Some(written @ Bytes(1..))) => written.0 as f64 / (self.used_percent as f64 + 0.5),
-            (0, Some(written)) => rated.max(written.0 as f64),
-            (1.., _) | (0, None) => rated,
-        }
+/// Bytes that wear a drive by one per cent, by what it says of its life so far. One that has used less than a percent,
+/// or does not count what it was written, may be written [`WRITES_ASSUMED`] times. The store holds `capacity`.
+fn bytes_per_percent(wear: &DriveWear, capacity: Bytes) -> f64 {
+    let rated = WRITES_ASSUMED / 100.0 * wear.capacity.unwrap_or(capacity).0 as f64;
+    match (wear.used_percent, wear.written) {
+        // The fraction of a percent is not said: half of one.
+        (1.., Some(written @ Bytes(1..))) => written.0 as f64 / (wear.used_percent as f64 + 0.5),
+        (0, Some(written)) => rated.max(written.0 as f64),
+        (1.., _) | (0, None) => rated,
     }
 }
 
@@ -59,7 +46,7 @@ impl WearMeter {
     }
 
     /// Takes what the device says; its store holds `capacity`.
-    pub(super) fn learn(&mut self, wear: &DeviceWear, capacity: Bytes) {
+    pub(super) fn learn(&mut self, wear: &DriveWear, capacity: Bytes) {
         let said = wear.used_percent;
         match self.said {
             Some(before) if before == said => return,
@@ -78,7 +65,7 @@ impl WearMeter {
             Some(_) => (self.at_step, self.is_stepping) = (self.used(), false),
             None => {
                 self.at_step = said as f64;
-                self.bytes_per_percent = wear.bytes_per_percent(capacity);
+                self.bytes_per_percent = bytes_per_percent(wear, capacity);
             }
         }
         (self.said, self.written) = (Some(said), 0);
@@ -123,9 +110,9 @@ mod tests {
             self.used += bytes * amplification / self.bytes_per_percent;
         }
 
-        fn says(&self) -> DeviceWear {
+        fn says(&self) -> DriveWear {
             let written = self.counts.then_some(Bytes(self.written as u64));
-            DeviceWear { used_percent: self.used as u64, written, capacity: Some(Bytes(1_000_000_000_000)) }
+            DriveWear { used_percent: self.used as u64, written, capacity: Some(Bytes(1_000_000_000_000)) }
         }
     }
 

@@ -109,8 +109,8 @@ pub(super) fn refuse_what_stays(device: &mut dyn OpenDevice, what_is_there: What
     }
 }
 
-/// Returns the devices that have to keep the map, of which there are to be so many copies at least: those that somebody
-/// has named, else the largest. Copies of data are worth as much as copies of the map.
+/// Returns the devices that have to keep the map: those that somebody has named, else as many of the largest as there
+/// are `copies`. Copies of data are worth as much as copies of the map.
 fn must_keep(map_on: &MapKeepers, sizes: &[Bytes], copies: usize) -> Result<Vec<usize>, VolumeError> {
     match map_on {
         MapKeepers::Only(named) if named.len() < copies => Err(VolumeError::FewKeepers),

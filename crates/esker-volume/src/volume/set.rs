@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, DriveWear};
 use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError, MoveLimits, PinnedRange, PolicySettings};
 use serde_json::Value;
 
@@ -14,7 +14,6 @@ use super::kinds::EngineError;
 use super::settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap};
 use crate::clock::Clock;
 use crate::journal::disk::MemberEdit;
-use crate::store::DeviceWear;
 
 impl<C: Clock> Volume<C> {
     /// Returns what the engine does in the background; `None` if it moves nothing.
@@ -24,7 +23,7 @@ impl<C: Clock> Volume<C> {
 
     /// Takes what a device says of its wear. Engines that balance wear or hold a life heed it; of a device that says
     /// nothing, the former count what is written.
-    pub fn learn_wear(&mut self, device: usize, wear: &DeviceWear) {
+    pub fn learn_wear(&mut self, device: usize, wear: &DriveWear) {
         self.driver.learn_wear(device, wear);
     }
 

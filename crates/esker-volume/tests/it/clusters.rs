@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use esker_core::{Bytes, DeviceError, Hint, Lba, Nanos, Request, Rng, Tag};
+use esker_core::{Bytes, DeviceError, DriveWear, Hint, Lba, Nanos, Request, Rng, Tag};
 use esker_volume::{
-    ChangedLimits, ChangedSettings, Clock, DeviceIo, DeviceWear, DrainProgress, FileBackend, HeldReason, IoChoice,
-    MoveBudget, Presence, Volume, VolumeChange, VolumeSettings, WhatIsThere, check, create, remove_lost,
+    ChangedLimits, ChangedSettings, Clock, DeviceIo, DrainProgress, FileBackend, HeldReason, IoChoice, MoveBudget,
+    Presence, Volume, VolumeChange, VolumeSettings, WhatIsThere, check, create, remove_lost,
 };
 use serde_json::{Value, json};
 
@@ -301,7 +301,7 @@ impl Timed {
 fn share_of_first(paths: &[PathBuf], epochs: u64, skew: f64, wear: Option<u64>) -> f64 {
     let mut timed = Timed::open(paths);
     if let Some(percent) = wear {
-        timed.volume.learn_wear(0, &DeviceWear { used_percent: percent, written: None, capacity: None });
+        timed.volume.learn_wear(0, &DriveWear { used_percent: percent, written: None, capacity: None });
     }
     let slices = timed.volume.capacity().0 / SLICE;
     let sums: Vec<f64> = (1..=slices)

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use esker_core::Bytes;
+use esker_core::{Bytes, DriveWear};
 use esker_serve::{ControlError, Opening, VolumeFile};
 use esker_sim::read_ranges;
-use esker_volume::{DeviceIo, DeviceSettings, DeviceWear, VolumeMap};
+use esker_volume::{DeviceIo, DeviceSettings, VolumeMap};
 use toml_edit::{DocumentMut, value};
 
 use super::device::{Access, is_same_place, open_device, size_in_use};
@@ -94,7 +94,7 @@ impl VolumeFile for FileOnDisk {
         size_in_use(name, &place).map_err(|error| ControlError::of(&error))
     }
 
-    fn wear(&self, name: &str) -> Option<DeviceWear> {
+    fn wear(&self, name: &str) -> Option<DriveWear> {
         self.wear.of(name)
     }
 

@@ -8,9 +8,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use esker_fleet::advice::{DriveWear, drive_wear};
-use esker_volume::DeviceWear;
-use serde_json::Value;
+use esker_core::DriveWear;
+use esker_fleet::advice::drive_wear;
 
 /// Devices are asked this often. They count in hours of use.
 const EVERY: Duration = Duration::from_secs(3600);
@@ -18,7 +17,7 @@ const EVERY: Duration = Duration::from_secs(3600);
 /// Asks the devices of a volume now and then, in a thread of its own, as long as it exists.
 pub(super) struct Wear {
     /// What devices say, by their names.
-    said: Arc<Mutex<BTreeMap<String, DeviceWear>>>,
+    said: Arc<Mutex<BTreeMap<String, DriveWear>>>,
     /// Has the thread ask at once; without it, the thread ends.
     asks: Sender<()>,
 }
@@ -51,7 +50,7 @@ impl Wear {
     }
 
     /// What a device says of its wear, if that is known.
-    pub(super) fn of(&self, name: &str) -> Option<DeviceWear> {
+    pub(super) fn of(&self, name: &str) -> Option<DriveWear> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
     }
 
@@ -63,12 +62,12 @@ impl Wear {
 }
 
 /// Asks the device at `path`. `None` if it is no block device, has no such figure, or may not be asked.
-fn ask(program: &str, path: &Path) -> Option<DeviceWear> {
+fn ask(program: &str, path: &Path) -> Option<DriveWear> {
     let disk = whole_disk(path)?;
     let mut command = Command::new(program);
     command.args(["--json", "--nocheck=standby", "-x"]).arg(disk).stdin(Stdio::null()).stderr(Stdio::null());
     // It also warns by its exit status, and prints what it knows all the same.
-    wear_of(&serde_json::from_slice(&command.output().ok()?.stdout).ok()?)
+    drive_wear(&serde_json::from_slice(&command.output().ok()?.stdout).ok()?)
 }
 
 /// The disk of which the block device at `path` is a part, or that it is.
@@ -85,30 +84,9 @@ fn whole_disk(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// What `smartctl --json -x` says of a drive's wear.
-fn wear_of(said: &Value) -> Option<DeviceWear> {
-    let DriveWear { used_percent, written, capacity } = drive_wear(said)?;
-    Some(DeviceWear { used_percent, written, capacity })
-}
-
 #[cfg(test)]
 mod tests {
-    use esker_core::Bytes;
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn drives_say_how_worn_they_are() {
-        let log = json!({ "percentage_used": 7, "media_errors": 0, "data_units_written": 2_000_000 });
-        let mut said = json!({ "device": { "protocol": "NVMe" }, "nvme_total_capacity": 1_000_204_886_016u64 });
-        assert_eq!(wear_of(&said), None);
-        said["nvme_smart_health_information_log"] = log;
-        let (written, capacity) = (Some(Bytes(1_024_000_000_000)), Some(Bytes(1_000_204_886_016)));
-        assert_eq!(wear_of(&said), Some(DeviceWear { used_percent: 7, written, capacity }));
-        let of_all = json!({ "device": { "protocol": "ATA" }, "endurance_used": { "current_percent": 112 } });
-        assert_eq!(wear_of(&of_all), Some(DeviceWear { used_percent: 112, written: None, capacity: None }));
-    }
 
     #[test]
     fn files_are_not_asked() {

@@ -4,7 +4,7 @@ mod ata;
 mod nvme;
 mod scsi;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, DriveWear};
 use serde_json::Value;
 
 use super::json::{Fault, Node};
@@ -32,17 +32,6 @@ pub(super) struct DriveSample {
 /// Whether an object is the output of `smartctl --json`.
 pub(super) fn is_sample(value: &Value) -> bool {
     value.get("smartctl").is_some_and(Value::is_object) && value.get("json_format_version").is_some()
-}
-
-/// What a drive says of its wear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriveWear {
-    /// The share of its life that is used, in per cent. It may exceed 100.
-    pub used_percent: u64,
-    /// What the host has written since the drive was new, if the drive counts that.
-    pub written: Option<Bytes>,
-    /// Its capacity, if it says so.
-    pub capacity: Option<Bytes>,
 }
 
 /// Reads what a drive says of its wear in the output of `smartctl --json -x`. `None` if it says nothing of it, as a
@@ -149,4 +138,23 @@ fn capacity(node: &Node<'_>) -> Result<Option<u64>, Fault> {
 /// A whole number within a field, if both are there.
 fn whole_in(node: &Node<'_>, field: &str, inner: &str) -> Result<Option<u64>, Fault> {
     node.get(field).and_then(|field| field.get(inner)).map(|inner| inner.whole()).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn drives_say_how_worn_they_are() {
+        let log = json!({ "percentage_used": 7, "media_errors": 0, "data_units_written": 2_000_000 });
+        let mut said = json!({ "device": { "protocol": "NVMe" }, "nvme_total_capacity": 1_000_204_886_016u64 });
+        assert_eq!(drive_wear(&said), None);
+        said["nvme_smart_health_information_log"] = log;
+        let (written, capacity) = (Some(Bytes(1_024_000_000_000)), Some(Bytes(1_000_204_886_016)));
+        assert_eq!(drive_wear(&said), Some(DriveWear { used_percent: 7, written, capacity }));
+        let of_all = json!({ "device": { "protocol": "ATA" }, "endurance_used": { "current_percent": 112 } });
+        assert_eq!(drive_wear(&of_all), Some(DriveWear { used_percent: 112, written: None, capacity: None }));
+    }
 }
