@@ -35,12 +35,17 @@ impl News {
                 events.push(LogEvent::DeviceState { device: device.name.clone(), state });
             }
         }
-        self.may_have_changed = now < self.next_look;
+        self.may_have_changed = !self.is_time_to_look(now);
         if !self.may_have_changed {
             self.next_look = now + EVERY;
             self.look(volume, &mut events);
         }
         events
+    }
+
+    /// Whether it is time to look at what is not looked at in each turn.
+    pub(crate) fn is_time_to_look(&self, now: Nanos) -> bool {
+        now >= self.next_look
     }
 
     fn look(&mut self, volume: &Volume<SystemClock>, events: &mut Vec<LogEvent>) {

@@ -15,7 +15,7 @@ use crate::clients::{ClientLimits, Clients};
 use crate::control::ControlError;
 use crate::export::ServedExport;
 use crate::listener::Listener;
-use crate::log::Log;
+use crate::log::{Log, LogEvent};
 use crate::memory::SECTOR;
 use crate::metrics::{self, Collectors, Metrics};
 use crate::observer::Observer;
@@ -281,12 +281,18 @@ impl<S: Served> Server<S> {
     }
 
     fn tell_news(&mut self, now: Nanos) {
-        let Some(log) = &mut self.log else { return };
-        self.clients.news.iter_mut().flat_map(|news| news.drain(..)).for_each(|event| log.log(None, &event));
-        let are_several = self.exports.len() > 1;
-        for export in &mut self.exports {
+        let Self { exports, clients, log, .. } = self;
+        let mut tell = |export: Option<&str>, event: &LogEvent| {
+            if let Some(log) = log {
+                log.log(export, event);
+            }
+        };
+        clients.news.iter_mut().flat_map(|news| news.drain(..)).for_each(|event| tell(None, &event));
+        let are_several = exports.len() > 1;
+        for export in exports {
             let name = are_several.then_some(&*export.name);
-            export.served.news(now).iter().for_each(|event| log.log(name, event));
+            // Also if nobody hears it: what is served looks at its devices on this occasion.
+            export.served.news(now).iter().for_each(|event| tell(name, event));
         }
     }
 

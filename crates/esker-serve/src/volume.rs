@@ -36,9 +36,7 @@ impl ServedVolume {
         let devices = self.volume.state().devices.iter().enumerate();
         let wear = |(index, device): (usize, &VolumeMember)| Some((index, self.changes.file().wear(&device.name)?));
         let known: Vec<(usize, DriveWear)> = devices.filter_map(wear).collect();
-        for (device, wear) in &known {
-            self.volume.learn_wear(*device, wear);
-        }
+        known.iter().for_each(|(device, wear)| self.volume.learn_wear(*device, wear));
     }
 
     /// What is said of it.
@@ -121,7 +119,9 @@ impl Served for ServedVolume {
     }
 
     fn news(&mut self, now: Nanos) -> Vec<LogEvent> {
-        self.tell_wear();
+        if self.news.is_time_to_look(now) {
+            self.tell_wear();
+        }
         self.news.of(&self.volume, now)
     }
 

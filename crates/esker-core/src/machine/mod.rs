@@ -123,7 +123,8 @@ impl<M: Machine + ?Sized> MachineLoop<M> {
         self.perform(now, world);
     }
 
-    /// Lets `act` change the machine, and has the effects performed that it appends.
+    /// Lets `act` change the machine, and has the effects performed that it appends. The machine may then want to look
+    /// at the world that it did not look at before.
     pub fn act<T, W: World<M>>(
         &mut self,
         now: Nanos,
@@ -131,6 +132,9 @@ impl<M: Machine + ?Sized> MachineLoop<M> {
         act: impl FnOnce(&mut M, &mut Vec<M::Effect>) -> T,
     ) -> T {
         let result = act(&mut self.machine, &mut self.effects);
+        if let Some(period) = self.machine.look_period() {
+            self.look_by(now + period);
+        }
         self.perform(now, world);
         result
     }
@@ -219,7 +223,10 @@ mod tests {
 
     /// Keeps what it has heard; asks for more when it starts.
     #[derive(Default)]
-    struct Listener(Vec<(u64, In)>);
+    struct Listener {
+        heard: Vec<(u64, In)>,
+        look_period: Option<Nanos>,
+    }
     impl Machine for Listener {
         type Input = In;
         type Effect = Out;
@@ -227,10 +234,10 @@ mod tests {
             if input == In::Start {
                 effects.extend([Out::Timer(50), Out::Ask(1), Out::Timer(30), Out::Disturb, Out::Ask(2)]);
             }
-            self.0.push((now.0, input));
+            self.heard.push((now.0, input));
         }
         fn look_period(&self) -> Option<Nanos> {
-            Some(Nanos(40))
+            self.look_period
         }
     }
 
@@ -261,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_machine_hears_urgent_inputs_first_and_its_earliest_timer_once() {
-        let (mut world, mut machine) = (Echo::default(), MachineLoop::new(Box::<Listener>::default(), Nanos(0)));
+        let listener = Listener { look_period: Some(Nanos(40)), ..Listener::default() };
+        let (mut world, mut machine) = (Echo::default(), MachineLoop::new(Box::new(listener), Nanos(0)));
         machine.tell(Nanos(0), In::Start, &mut world);
         assert_eq!(machine.settle(Nanos(0), &mut world), Nanos(20));
         while machine.next_event() < Nanos(100) {
@@ -270,6 +278,20 @@ mod tests {
         let told = [(10, In::Told(1)), (20, In::Told(2))];
         let heard = [(0, In::Start), (0, In::Urgent)].into_iter().chain(told);
         let heard = heard.chain([(30, In::Timer), (40, In::Looked), (80, In::Looked)]);
-        assert_eq!(machine.machine().0, heard.collect::<Vec<_>>());
+        assert_eq!(machine.machine().heard, heard.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_machine_that_is_changed_may_begin_to_look_and_end_it() {
+        let (mut world, mut machine) = (Echo::default(), MachineLoop::new(Box::<Listener>::default(), Nanos(0)));
+        assert_eq!(machine.next_event(), Nanos::NEVER);
+        machine.act(Nanos(5), &mut world, |listener, _| listener.look_period = Some(Nanos(40)));
+        // A later change does not put it off.
+        machine.act(Nanos(20), &mut world, |_, _| {});
+        machine.advance(machine.next_event(), None, &mut world);
+        machine.act(Nanos(50), &mut world, |listener, _| listener.look_period = None);
+        machine.advance(machine.next_event(), None, &mut world);
+        assert_eq!(machine.machine().heard, [(45, In::Looked), (85, In::Looked)]);
+        assert_eq!(machine.next_event(), Nanos::NEVER);
     }
 }

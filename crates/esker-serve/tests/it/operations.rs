@@ -29,6 +29,18 @@ fn text(path: &Path) -> String {
     path.to_str().unwrap().to_string()
 }
 
+/// Nobody listens to the log of this server.
+#[test]
+fn devices_are_asked_how_worn_they_are_but_not_in_each_turn() {
+    const TURNS: u32 = 1_000;
+    let home = Home::new(Bytes::mib(16));
+    let mut server = home.open(IoChoice::Best, ServeSettings::default());
+    server.turn();
+    assert_eq!(home.times_asked_for_wear(), 2, "each device once");
+    (0..TURNS).for_each(|_| drop(server.turn()));
+    assert!(home.times_asked_for_wear() < TURNS);
+}
+
 #[test]
 fn devices_join_grow_and_leave_while_a_client_works() {
     let home = Home::new(Bytes::mib(16));

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -20,10 +20,17 @@ use serde_json::{Value, json};
 /// The devices of a volume, by name.
 pub(super) type Paths = Vec<(String, PathBuf)>;
 
+/// What the file of a volume says, and how often it was asked.
+#[derive(Default)]
+struct Known {
+    paths: Mutex<Paths>,
+    times_asked_for_wear: AtomicU32,
+}
+
 /// A volume in a folder of its own.
 pub(super) struct Home {
     folder: tempfile::TempDir,
-    paths: Arc<Mutex<Paths>>,
+    known: Arc<Known>,
 }
 
 /// A server that ends when it is dropped.
@@ -52,11 +59,11 @@ impl Log for Kept {
 }
 
 /// Keeps the paths in memory.
-struct InMemory(Arc<Mutex<Paths>>);
+struct InMemory(Arc<Known>);
 
 impl InMemory {
     fn path(&self, name: &str) -> Option<PathBuf> {
-        self.0.lock().unwrap().iter().find(|(device, _)| device == name).map(|(_, path)| path.clone())
+        self.0.paths.lock().unwrap().iter().find(|(device, _)| device == name).map(|(_, path)| path.clone())
     }
 }
 
@@ -68,6 +75,7 @@ impl VolumeFile for InMemory {
         Ok(FileBackend::open(&self.path(name).unwrap()).unwrap().capacity())
     }
     fn wear(&self, _: &str) -> Option<DriveWear> {
+        self.0.times_asked_for_wear.fetch_add(1, Ordering::Relaxed);
         None
     }
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {
@@ -79,11 +87,11 @@ impl VolumeFile for InMemory {
         })
     }
     fn add(&mut self, name: &str, place: &str) -> io::Result<()> {
-        self.0.lock().unwrap().push((name.to_string(), place.into()));
+        self.0.paths.lock().unwrap().push((name.to_string(), place.into()));
         Ok(())
     }
     fn remove(&mut self, name: &str) -> io::Result<()> {
-        self.0.lock().unwrap().retain(|(device, _)| device != name);
+        self.0.paths.lock().unwrap().retain(|(device, _)| device != name);
         Ok(())
     }
     fn keep_map(&mut self, place: &str, _: &[&str]) -> Result<VolumeMap, ControlError> {
@@ -101,16 +109,16 @@ impl Home {
     /// One whose identity has this number.
     pub(super) fn identified(number: u8, size: Bytes) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let home = Self { folder, paths: Arc::default() };
+        let home = Self { folder, known: Arc::default() };
         for name in ["flash", "disk"] {
             let path = home.file(name, size);
-            home.paths.lock().unwrap().push((name.to_string(), path));
+            home.known.paths.lock().unwrap().push((name.to_string(), path));
         }
         let settings = json!({ "extent": "128KiB", "policy": "static-split" });
         let identities = [number, 2, 3].map(|number| Identity([number; 16]));
         let io = DeviceIo::start(IoChoice::Threads).unwrap();
         create(
-            &mut devices(&home.paths, &io),
+            &mut devices(&home.known.paths, &io),
             &VolumeSettings::new("hybrid", settings),
             &identities,
             WhatIsThere::Stays,
@@ -128,7 +136,12 @@ impl Home {
 
     /// The names of the devices.
     pub(super) fn names(&self) -> Vec<String> {
-        self.paths.lock().unwrap().iter().map(|(name, _)| name.clone()).collect()
+        self.known.paths.lock().unwrap().iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// How often a server has asked how worn a device is.
+    pub(super) fn times_asked_for_wear(&self) -> u32 {
+        self.known.times_asked_for_wear.load(Ordering::Relaxed)
     }
 
     /// Opens the volume, to serve it.
@@ -156,16 +169,16 @@ fn devices(paths: &Mutex<Paths>, io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
 
 /// Opens volumes, to serve each under its name.
 pub(super) fn open(homes: &[(&str, &Home)], choice: IoChoice, settings: ServeSettings) -> Server<ServedVolume> {
-    open_at(homes.iter().map(|(name, home)| (name.to_string(), Arc::clone(&home.paths))).collect(), choice, settings)
+    open_at(homes.iter().map(|(name, home)| (name.to_string(), Arc::clone(&home.known))).collect(), choice, settings)
 }
 
-type Devices = Vec<(String, Arc<Mutex<Paths>>)>;
+type Devices = Vec<(String, Arc<Known>)>;
 
 fn open_at(volumes: Devices, choice: IoChoice, settings: ServeSettings) -> Server<ServedVolume> {
     let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
-    let served = |(name, paths): (String, Arc<Mutex<Paths>>)| {
-        let volume = Volume::open(devices(&paths, &io), clock).unwrap();
-        (name, ServedVolume::new(volume, &io, Box::new(InMemory(paths))))
+    let served = |(name, known): (String, Arc<Known>)| {
+        let volume = Volume::open(devices(&known.paths, &io), clock).unwrap();
+        (name, ServedVolume::new(volume, &io, Box::new(InMemory(known))))
     };
     let served = volumes.into_iter().map(served).collect();
     Server::new(served, io, clock, settings).unwrap()
@@ -173,7 +186,7 @@ fn open_at(volumes: Devices, choice: IoChoice, settings: ServeSettings) -> Serve
 
 /// Serves volumes, each under its name. Each has the socket `control` in its folder, and the first also `nbd`.
 pub(super) fn serve(homes: &[(&str, &Home)], choice: IoChoice, settings: ServeSettings) -> Running {
-    let volumes = homes.iter().map(|(name, home)| (name.to_string(), Arc::clone(&home.paths))).collect();
+    let volumes = homes.iter().map(|(name, home)| (name.to_string(), Arc::clone(&home.known))).collect();
     let controls: Vec<PathBuf> = homes.iter().map(|(_, home)| home.path("control")).collect();
     let (socket, control) = (homes[0].1.path("nbd"), controls[0].clone());
     let stop = Arc::new(AtomicBool::new(false));

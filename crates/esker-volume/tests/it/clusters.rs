@@ -249,9 +249,9 @@ fn a_pause_and_a_budget_stay_when_the_volume_is_opened_again() {
     check_objects(&mut volume);
 }
 
-/// A clock that a test sets, so that epochs pass by counts.
+/// A clock that a test sets.
 #[derive(Clone, Default)]
-struct SetClock(Arc<AtomicU64>);
+pub(super) struct SetClock(pub(super) Arc<AtomicU64>);
 
 impl Clock for SetClock {
     fn now(&self) -> Nanos {

@@ -10,6 +10,7 @@ mod faulty;
 mod flash_cache;
 mod keepers;
 mod kill;
+mod lives;
 mod null_store;
 mod on_files;
 mod options;
