@@ -21,6 +21,9 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         }
     }
     let close_p99 = response_times(candidate, budgets, &mut judgement);
+    if !carries_growth(candidate) && judgement.p99 != Some(false) {
+        judgement.reasons.push(format!("cannot keep up {}", after_growth(candidate, budgets)));
+    }
     let close_load = load(candidate, budgets, &mut judgement);
     if let Some(endurance) = &candidate.endurance {
         judgement.years = endurance.kept;
@@ -45,12 +48,23 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         || missed(judgement.headroom, close_load)
         || missed(judgement.utilisation, false)
         || missed(judgement.devices, false)
+        || !carries_growth(candidate)
         || unsettled.is_some();
     judgement.close = !missed && (close_p99 || close_load);
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.years, judgement.devices];
-    let carries = candidate.grown.is_none_or(|grown| grown.keeps_up);
-    judgement.keeps_budgets = served && carries && unsettled.is_none() && kept.iter().all(|kept| kept.unwrap_or(true));
+    let kept = kept.iter().all(|kept| kept.unwrap_or(true));
+    judgement.keeps_budgets = served && carries_growth(candidate) && unsettled.is_none() && kept;
     judgement
+}
+
+/// Whether it still keeps up at the end of the years asked for.
+fn carries_growth(candidate: &Candidate) -> bool {
+    candidate.grown.is_none_or(|grown| grown.keeps_up)
+}
+
+fn after_growth(candidate: &Candidate, budgets: &Budgets) -> String {
+    let factor = candidate.grown.map_or(1.0, |grown| grown.factor);
+    format!("after {} of growth ({} times the load)", words::years(budgets.years), words::factor(factor))
 }
 
 /// Says why a design cannot be judged: its policy had not settled by the end of the trace, or its cache was not warm.
@@ -107,18 +121,15 @@ fn response_times(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judg
         judgement.reasons.push(format!("p99 {within} is {p99}, the budget {limit}"));
     }
     let (Some(grown), true) = (&candidate.grown, judgement.p99 == Some(true)) else { return close };
-    let after =
-        format!("after {} of growth ({} times the load)", words::years(budgets.years), words::factor(grown.factor));
     match grown.busiest_hour_p99_us {
-        _ if !grown.keeps_up => judgement.reasons.push(format!("cannot keep up {after}")),
-        Some(then) if then > limit => {
+        Some(then) if grown.keeps_up && then > limit => {
             judgement.p99 = Some(false);
-            let (then, limit) = (words::time(then), words::time(limit));
+            let (then, limit, after) = (words::time(then), words::time(limit), after_growth(candidate, budgets));
             judgement.reasons.push(format!("p99 in the busiest hour is {then} {after}, the budget {limit}"));
+            false
         }
-        _ => return close,
+        _ => close,
     }
-    false
 }
 
 /// Judges how busy a design is, and how much more load it carries. Returns true if it carries too little by so little
@@ -187,7 +198,7 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.devices];
     let keeps = match served && kept.iter().all(|kept| kept.unwrap_or(true)) {
         _ if served && judgement.close => Keeps::Close,
-        _ if unsettled(candidate).is_some() => Keeps::No,
+        _ if unsettled(candidate).is_some() || !carries_growth(candidate) => Keeps::No,
         true => Keeps::Yes,
         false => Keeps::No,
     };
@@ -232,7 +243,11 @@ fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
     // A life below the budget and more writes than are warranted are one miss, not two.
     let warranted = endurance
         .map_or(0.0, |endurance| times(endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold));
-    times(first_p99_us(candidate), budgets.p99_us)
+    // How much load it carries is not known, if not all that it grows to: at least today's.
+    let growth = candidate.grown.filter(|grown| !grown.keeps_up).map_or(0.0, |grown| grown.factor.max(1.0).ln());
+    let grown_p99_us = candidate.grown.filter(|grown| grown.keeps_up).and_then(|grown| grown.busiest_hour_p99_us);
+    growth
+        + times(first_p99_us(candidate), budgets.p99_us).max(times(grown_p99_us, budgets.p99_us))
         + times(candidate.worst_utilisation().map(|(utilisation, ..)| utilisation), budgets.utilisation)
         + times(budgets.headroom, candidate.headroom.as_ref().map(|headroom| headroom.factor.max(1.0)))
         + times(Some(f64::from(candidate.device_count)), budgets.devices.map(f64::from))
@@ -242,7 +257,7 @@ fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use esker_results::LatencySummary;
-    use esker_results::study::{BusiestHour, BusyResults, JudgedTime};
+    use esker_results::study::{BusiestHour, BusyResults, GrownLoad, JudgedTime};
 
     use super::*;
 
@@ -329,5 +344,27 @@ mod tests {
         let judged = judge(&close, &within(1_000.0));
         assert!(judged.p99 == Some(false) && judged.close, "{judged:?}");
         assert_eq!(contender(&close, &within(1_000.0)).p99_us, 980.0);
+    }
+
+    #[test]
+    fn the_rule_takes_what_keeps_its_budgets_and_nothing_else() {
+        let grown = |keeps_up, busiest_hour_p99_us| Some(GrownLoad { factor: 7.5, keeps_up, busiest_hour_p99_us });
+        let all = [None, grown(true, Some(500.0)), grown(true, Some(2_000.0)), grown(false, None)];
+        for (p99_us, utilisation, limit_us, grown) in all
+            .into_iter()
+            .flat_map(|grown| [None, Some(1_000.0)].map(|limit| (limit, grown)))
+            .flat_map(|(limit, grown)| [97.0, 1_300.0].map(|p99| (p99, limit, grown)))
+            .flat_map(|(p99, limit, grown)| [0.2, 0.9].map(|utilisation| (p99, utilisation, limit, grown)))
+        {
+            let mut one = Candidate { grown, ..candidate([p99_us; 4]) };
+            one.busy = busy(p99_us, utilisation);
+            let budgets = Budgets { p99_us: limit_us, ..within(1_000.0) };
+            one.judgement = judge(&one, &budgets);
+            let what = format!("p99 {p99_us} of {limit_us:?}, {utilisation} busy, {grown:?}: {:?}", one.judgement);
+            let contender = contender(&one, &budgets);
+            assert_eq!(contender.keeps == Keeps::Yes, one.judgement.keeps_budgets, "{what}");
+            assert_eq!(one.judgement.keeps_budgets, one.judgement.reasons.is_empty(), "{what}");
+            assert_eq!(one.judgement.keeps_budgets, contender.missed == 0.0, "{what}");
+        }
     }
 }
