@@ -96,6 +96,7 @@ fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
     let name = |device: usize| name_of(state, device);
     match reason {
         HeldReason::Paused => "paused".to_string(),
+        HeldReason::OnlyRead => "only to be read".to_string(),
         HeldReason::Budget => "the budget of the last 24 hours is spent".to_string(),
         HeldReason::JournalFailed => "the journal has failed".to_string(),
         HeldReason::Refused(device) => format!("{} has refused a copy", name(device.0.into())),

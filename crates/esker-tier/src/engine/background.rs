@@ -58,6 +58,8 @@ pub struct BackgroundReport {
 pub enum HeldReason {
     /// The operator has paused background work.
     Paused,
+    /// The volume is only read: a device is missing.
+    OnlyRead,
     /// The budget of the last 24 hours is spent.
     Budget,
     /// The journal has failed, so that no move could be recorded.

@@ -222,6 +222,12 @@ impl PlacementEngine {
         self
     }
 
+    /// Has the engine move nothing: with a device missing, places that the journal calls free may hold data.
+    pub fn only_read(mut self) -> Self {
+        self.background.only_read();
+        self
+    }
+
     /// Tells the policy where all extents are.
     fn tell_places(&mut self) {
         let mapped = (0..self.map.len()).map(LogicalExtent);

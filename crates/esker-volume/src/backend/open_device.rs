@@ -18,6 +18,11 @@ pub trait OpenDevice: Send {
     /// [`flush`](BlockingBackend::flush): later reads show what the device holds.
     fn forget_cached(&mut self) -> io::Result<()>;
 
+    /// What its server says that it is, if it has one that says so.
+    fn description(&self) -> Option<&str> {
+        None
+    }
+
     /// How much it does at a time while it serves.
     fn limits(&self) -> DeviceLimits {
         DeviceLimits::default()

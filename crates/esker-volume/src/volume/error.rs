@@ -108,6 +108,12 @@ pub enum VolumeError {
         /// The second.
         second: String,
     },
+    /// A device that is to join a volume is that volume, as a server offers it.
+    #[error("{device} is an export of this volume itself")]
+    OwnExport {
+        /// The device.
+        device: String,
+    },
     /// A device was to join a volume, and no other one was given.
     #[error("{device} was to join a volume, and did not: it holds nothing of it")]
     NotJoined {
@@ -161,6 +167,7 @@ impl Hint for VolumeError {
             Self::TwoVolumes { .. } => "open one volume at a time",
             Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",
             Self::Twice { .. } => "name each device once, and no copy of one",
+            Self::OwnExport { .. } => "name an export of another server: what is on this one are the volume's own data",
             Self::NotJoined { .. } => "name the devices of the volume; this one can join again",
             Self::NoDevice(_) => "`esker volume check` lists its devices",
             Self::NotLost(_) => "drain it, and remove it then; one that has failed can be removed at once",

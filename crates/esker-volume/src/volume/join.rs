@@ -27,6 +27,11 @@ pub struct JoiningDevice {
     pub(super) superblock: Superblock,
 }
 
+/// What a server says of this volume, so that the volume finds out if it is to have itself as a device.
+pub fn served_as(volume: Identity) -> String {
+    format!("esker volume {volume}")
+}
+
 impl JoinPlan {
     /// Leaves no room for the map on the device, so that it never keeps it: its changes do not wake it.
     pub fn without_map(self) -> Self {
@@ -37,13 +42,17 @@ impl JoinPlan {
     /// volume name it.
     ///
     /// # Errors
-    /// If the device holds something that stays, or is too small: then nothing was written. If it cannot be written.
+    /// If the device is an export of the volume itself, holds something that stays, or is too small: then nothing was
+    /// written. If it cannot be written.
     pub fn prepare(
         self,
         mut device: Box<dyn OpenDevice>,
         identity: Identity,
         what_is_there: WhatIsThere,
     ) -> Result<JoiningDevice, VolumeError> {
+        if device.description() == Some(&served_as(self.volume.volume)) {
+            return Err(VolumeError::OwnExport { device: device.name().to_string() });
+        }
         refuse_what_stays(&mut *device, what_is_there)?;
         let layout = self.layout(device.blocking().capacity());
         let layout = layout.map_err(|error| VolumeError::Layout { device: device.name().to_string(), error })?;

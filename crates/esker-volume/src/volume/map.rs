@@ -126,21 +126,22 @@ impl MapReader<'_> {
     /// Returns the bytes of devices that hold a batch from number `next` on, though the journal ends before: the place
     /// of the device in the list, and where the batch begins. `others` keep no journal, but may have been about to when
     /// the power failed. Once they do, nothing may be there that the journal could be thought to go on with.
-    pub(super) fn leftovers(&mut self, others: &[Keeper], next: u64) -> Result<Vec<(usize, u64)>, VolumeError> {
+    pub(super) fn leftovers(&mut self, others: &[Keeper], next: u64) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
         for &Keeper { given, layout } in others {
             let mut bytes = vec![0; layout.journal as usize];
-            let device = &mut self.devices[given];
-            let read = device.blocking().read(layout.journal_start(), &mut bytes);
-            read.map_err(|error| VolumeError::io(&**device, error))?;
-            for (block, header) in bytes.chunks(BLOCK).enumerate() {
-                let is_later = Header::peek(Kind::Batch, header).is_ok_and(|header| header.number >= next);
-                if is_later {
-                    found.push((given, layout.journal_start() + (block * BLOCK) as u64));
+            let device = self.devices[given].blocking();
+            let is_readable = device.read(layout.journal_start(), &mut bytes).is_ok();
+            for (block, header) in bytes.chunks_mut(BLOCK).enumerate() {
+                let address = layout.journal_start() + (block * BLOCK) as u64;
+                // What a block that cannot be read holds is not known: it is erased as well.
+                let is_read = is_readable || device.read(address, header).is_ok();
+                if !is_read || Header::peek(Kind::Batch, header).is_ok_and(|header| header.number >= next) {
+                    found.push((given, address));
                 }
             }
         }
-        Ok(found)
+        found
     }
 }
 

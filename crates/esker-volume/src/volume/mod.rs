@@ -5,6 +5,8 @@ mod create;
 mod dump;
 mod error;
 #[cfg(test)]
+mod faulty_tests;
+#[cfg(test)]
 mod hostile_tests;
 mod join;
 mod kinds;
@@ -25,7 +27,7 @@ use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
 use esker_results::DeviceReport;
 use esker_tier::{DeviceIndex, Engine, Reshape};
 
-use crate::backend::OpenDevice;
+use crate::backend::{Backend, OnlyRead, OpenDevice};
 use crate::clock::Clock;
 use crate::driver::{RealDriver, Reply};
 use crate::format::{BLOCK, Superblock};
@@ -38,7 +40,7 @@ pub use change::{ChangeError, DrainProgress, VolumeChange};
 pub use create::{MapKeepers, WhatIsThere, create, create_with_map_on};
 pub use dump::{DumpPart, dump};
 pub use error::{MapDamage, VolumeError};
-pub use join::{JoinPlan, JoiningDevice};
+pub use join::{JoinPlan, JoiningDevice, served_as};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 pub use lost::remove_lost;
 use map::{JournalFound, Repair};
@@ -100,7 +102,8 @@ impl<C: Clock> Volume<C> {
             let layout = own.layout;
             let parts = divide(device, &[(0, layout.size), (layout.data, layout.data_length)]);
             let [whole, data]: [Part; 2] = parts.try_into().ok().expect("two were asked for");
-            stores.push(Store::new(Box::new(data)).with_limits(limits));
+            let data: Box<dyn Backend> = if is_writable { Box::new(data) } else { Box::new(OnlyRead::new(data)) };
+            stores.push(Store::new(data).with_limits(limits));
             all.push(VolumeDevice::new(Some(whole), is_writable, Superblock { layout, ..superblock }));
         }
         let through = journal.through;

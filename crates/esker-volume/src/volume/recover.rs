@@ -50,7 +50,7 @@ pub(super) fn recover_found(devices: &mut [Box<dyn OpenDevice>], found: Found) -
     for (wanted, candidate) in attempts {
         match restore(&mut reader, &*engine_settings, &found, candidate, wanted) {
             Ok((engine, journal)) => {
-                let leftovers = reader.leftovers(&found.others(), journal.ring.next)?;
+                let leftovers = reader.leftovers(&found.others(), journal.ring.next);
                 let is_damaged = reader.is_damaged;
                 let checkpoint = candidate.number;
                 return Ok(Recovered { found, settings, engine, journal, keepers, leftovers, checkpoint, is_damaged });

@@ -28,21 +28,30 @@ type Read = Result<Superblock, SuperblockError>;
 fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), VolumeError> {
     let capacity = device.blocking().capacity().0;
     let mut bytes = vec![0; SUPERBLOCK];
-    let mut at = |address: u64| -> Result<(Read, Option<u64>), VolumeError> {
+    // Why one of them could not be read, which matters if neither is found.
+    let mut unreadable = None;
+    let mut at = |address: u64| -> (Read, Option<u64>) {
+        let absent = Err(crate::format::Damage::Absent.into());
         if address.saturating_add(bytes.len() as u64) > capacity {
-            return Ok((Err(crate::format::Damage::Absent.into()), None));
+            return (absent, None);
         }
-        device.blocking().read(address, &mut bytes).map_err(|error| VolumeError::io(device, error))?;
-        Ok((Superblock::decode(&bytes, address), Superblock::size_hint(&bytes)))
+        if let Err(error) = device.blocking().read(address, &mut bytes) {
+            unreadable = Some(error);
+            return (absent, None);
+        }
+        (Superblock::decode(&bytes, address), Superblock::size_hint(&bytes))
     };
     let end = |size: u64| (size - size % 4096).saturating_sub(SUPERBLOCK as u64);
-    let (first, hint) = at(0)?;
+    let (first, hint) = at(0);
     // The device may have become larger since. If it did while it served and the first superblock is torn, each of its
     // sectors is old or new, and at both ends there is a superblock.
     let size = first.as_ref().ok().map(|first| first.layout.size).or(hint);
-    let mut last = at(end(size.unwrap_or(capacity)))?.0;
+    let mut last = at(end(size.unwrap_or(capacity))).0;
     if first.is_err() && last.is_err() {
-        last = at(end(capacity))?.0;
+        last = at(end(capacity)).0;
+    }
+    if let (Err(_), Err(_), Some(error)) = (&first, &last, unreadable) {
+        return Err(VolumeError::io(device, error));
     }
     let (found, alike) = match (first, last) {
         (Ok(first), Ok(last)) => {
@@ -102,14 +111,19 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
     let is_used = |member: &&crate::format::Member| member.state != MemberState::Removed;
     let given: Vec<Option<usize>> =
         newest.members.iter().map(|member| Some(member).filter(is_used).and_then(|member| of(member.id))).collect();
-    let own = |given: &Option<usize>| given.map(|given| all[given].0.clone());
+    let own = |(member, given): (&crate::format::Member, &Option<usize>)| {
+        let mut own = all[(*given)?].0.clone();
+        // Its own superblocks may say that it has grown after that was taken back.
+        own.layout.data_length = own.layout.data_length.min(member.data.0);
+        Some(own)
+    };
     let to_write = |member: &usize| {
         let given = given[*member].map(|given| &all[given]);
         given.is_some_and(|(superblock, alike)| !alike || superblock.generation < newest.generation)
     };
     Ok(Found {
         to_write: (0..given.len()).filter(to_write).collect(),
-        own: given.iter().map(own).collect(),
+        own: newest.members.iter().zip(&given).map(own).collect(),
         newest,
         given,
     })

@@ -25,6 +25,8 @@ pub(super) struct Background {
     refusing: Vec<(DeviceIndex, Nanos)>,
     /// What has kept the last move from beginning or from ending well; `None` since a move has begun.
     obstacle: Option<Obstacle>,
+    /// Whether the volume is only read, so that nothing moves whatever the settings are.
+    is_only_read: bool,
 }
 
 /// What keeps extents from moving.
@@ -47,11 +49,18 @@ impl Background {
             written: WrittenInDay::new(),
             refusing: Vec::new(),
             obstacle: None,
+            is_only_read: false,
         }
     }
 
+    /// Whether nothing moves, by the operator's settings or because the volume is only read.
     pub(super) const fn is_paused(&self) -> bool {
-        self.settings.paused
+        self.settings.paused || self.is_only_read
+    }
+
+    /// Has nothing move from now on.
+    pub(super) fn only_read(&mut self) {
+        self.is_only_read = true;
     }
 
     /// Notes that a move has begun.
@@ -136,8 +145,8 @@ impl PlacementEngine {
 
     /// Marks in the views of a policy the devices to which nothing may move now.
     pub(super) fn hold_views(&mut self, now: Nanos) {
-        let Background { settings, refusing, .. } = &self.background;
-        if settings.is_unlimited() && refusing.is_empty() && !self.leaves_any_asleep() {
+        let Background { settings, refusing, is_only_read, .. } = &self.background;
+        if settings.is_unlimited() && !is_only_read && refusing.is_empty() && !self.leaves_any_asleep() {
             return;
         }
         self.background.written.pass_time(now);
@@ -189,11 +198,12 @@ impl PlacementEngine {
 
     /// Returns true if the copy may write `bytes` now, and counts them.
     pub(super) fn may_write_copy(&mut self, now: Nanos, bytes: Bytes, drains: bool) -> bool {
-        let written = &mut self.background.written;
+        let is_paused = self.background.is_paused();
+        let Background { settings, written, .. } = &mut self.background;
         written.pass_time(now);
-        let BackgroundSettings { paused, moved_bytes_per_day } = self.background.settings;
-        let is_spent = !drains && moved_bytes_per_day.is_some_and(|budget| written.left_of(budget, now) < bytes);
-        if paused || is_spent {
+        let budget = settings.moved_bytes_per_day.filter(|_| !drains);
+        let is_spent = budget.is_some_and(|budget| written.left_of(budget, now) < bytes);
+        if is_paused || is_spent {
             return false;
         }
         written.write(now, bytes);
@@ -250,7 +260,10 @@ impl PlacementEngine {
     }
 
     fn held_reason(&self, now: Nanos) -> Option<HeldReason> {
-        let Background { settings, refusing, obstacle, .. } = &self.background;
+        let Background { settings, refusing, obstacle, is_only_read, .. } = &self.background;
+        if *is_only_read {
+            return Some(HeldReason::OnlyRead);
+        }
         if settings.paused {
             return Some(HeldReason::Paused);
         }

@@ -154,6 +154,9 @@ impl EngineSettings for Hybrid {
         for device in removed {
             engine = engine.with_removed(device).map_err(error_of)?;
         }
+        if !missing.is_empty() {
+            engine = engine.only_read();
+        }
         for device in missing {
             engine = engine.without(device);
         }

@@ -1,0 +1,221 @@
+//! Volumes whose devices have faults when they are opened, and volumes that are opened without one of their devices.
+
+use std::io::{self, IoSlice};
+use std::sync::{Arc, Mutex};
+
+use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
+use serde_json::{Value, json};
+
+use super::superblocks::find;
+use super::*;
+use crate::Identity;
+use crate::backend::{Backend, BlockingBackend, Direct, MemoryBackend};
+use crate::clock::SystemClock;
+use crate::format::Layout;
+
+const EXTENT: u64 = 64 << 10;
+const SIZE: u64 = 16 << 20;
+
+/// A device in memory that outlives the volume.
+#[derive(Clone)]
+struct Disk {
+    name: &'static str,
+    memory: Arc<Mutex<Memory>>,
+}
+
+struct Memory {
+    size: u64,
+    bytes: MemoryBackend,
+    /// A durable write to this address is performed, and reports an error, once.
+    sync_fails_at: Option<u64>,
+    /// Reads of this byte fail.
+    unreadable: Option<u64>,
+}
+
+impl Disk {
+    fn new(name: &'static str) -> Self {
+        let bytes = MemoryBackend::new(Bytes(2 * SIZE));
+        let memory = Memory { size: SIZE, bytes, sync_fails_at: None, unreadable: None };
+        Self { name, memory: Arc::new(Mutex::new(memory)) }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
+        change(&mut self.memory.lock().unwrap())
+    }
+
+    fn image(&self) -> Vec<u8> {
+        let mut bytes = vec![0; SIZE as usize];
+        self.change(|memory| memory.bytes.read(0, &mut bytes).unwrap());
+        bytes
+    }
+
+    fn put(&self, at: u64, bytes: &[u8]) {
+        self.change(|memory| memory.bytes.write(at, &mut [IoSlice::new(bytes)], false).unwrap());
+    }
+}
+
+impl BlockingBackend for Disk {
+    fn capacity(&self) -> Bytes {
+        self.change(|memory| Bytes(memory.size))
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.change(|memory| match memory.unreadable {
+            Some(bad) if (offset..offset + buffer.len() as u64).contains(&bad) => Err(io::Error::other("unreadable")),
+            _ => memory.bytes.read(offset, buffer),
+        })
+    }
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
+        self.change(|memory| {
+            memory.bytes.write(offset, data, durable)?;
+            match memory.sync_fails_at.take_if(|at| durable && *at == offset) {
+                Some(_) => Err(io::Error::other("input/output error")),
+                None => Ok(()),
+            }
+        })
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        self.change(|memory| memory.bytes.write_zeroes(offset, length, durable))
+    }
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.change(|memory| memory.bytes.trim(offset, length))
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl OpenDevice for Disk {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn blocking(&mut self) -> &mut dyn BlockingBackend {
+        self
+    }
+    fn forget_cached(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn into_backend(self: Box<Self>) -> Box<dyn Backend> {
+        Box::new(Direct::new(*self))
+    }
+}
+
+fn boxed(disks: &[Disk]) -> Vec<Box<dyn OpenDevice>> {
+    disks.iter().map(|disk| Box::new(disk.clone()) as Box<dyn OpenDevice>).collect()
+}
+
+fn open(disks: &[Disk]) -> Result<Volume<SystemClock>, VolumeError> {
+    Volume::open(boxed(disks), SystemClock::start())
+}
+
+/// A hybrid over these disks with this policy, whose extents 0 and 1 hold tens and elevens.
+fn written<const N: usize>(disks: [Disk; N], policy: &Value) -> ([Disk; N], Vec<Layout>) {
+    let settings = VolumeSettings::new("hybrid", json!({ "extent": "64KiB", "policy": policy }));
+    let identities: Vec<Identity> = (0..=N as u8).map(|id| Identity([id + 1; 16])).collect();
+    create(&mut boxed(&disks), &settings, &identities, WhatIsThere::Stays).unwrap();
+    let layouts = find(&mut boxed(&disks)).unwrap().own.iter().map(|own| own.as_ref().unwrap().layout).collect();
+    let mut volume = open(&disks).unwrap();
+    for extent in 0..2 {
+        let write = Request::new(RequestKind::Write { fua: true }, Lba(extent * EXTENT / 512), Bytes(EXTENT));
+        assert_eq!(perform(&mut volume, write, vec![10 + extent as u8; EXTENT as usize]).result, Ok(()));
+    }
+    (disks, layouts)
+}
+
+fn perform(volume: &mut Volume<SystemClock>, request: Request, data: Vec<u8>) -> Reply {
+    volume.submit(Tag::new(0, 0), request, data);
+    for _ in 0..1000 {
+        volume.step();
+        if let Some(reply) = volume.next_reply() {
+            return reply;
+        }
+    }
+    panic!("no reply")
+}
+
+/// The first byte of an extent.
+fn read(volume: &mut Volume<SystemClock>, extent: u64) -> u8 {
+    let reply = perform(volume, Request::read(Lba(extent * EXTENT / 512), Bytes(EXTENT)), Vec::new());
+    assert_eq!(reply.result, Ok(()));
+    reply.data.to_vec()[0]
+}
+
+fn settle(volume: &mut Volume<SystemClock>) {
+    (0..1000).for_each(|_| volume.step());
+}
+
+/// Power is lost while the record of a move is on its way: it has reached `a`, not `b`. Then the volume is opened
+/// without `a`, and read. What it reads must not move: the place to which the extent went looks free.
+#[test]
+fn a_volume_without_one_of_its_devices_moves_nothing() {
+    let disks = ["a", "b", "c"].map(Disk::new);
+    let (disks, layouts) = written(disks, &json!({ "kind": "fast-first", "order": [2] }));
+    let mut volume = open(&disks).unwrap();
+    let policy = Some(json!({ "kind": "wardrop", "weights": [0, 1, 0] }));
+    volume.change(VolumeChange::Set(ChangedSettings { policy, ..ChangedSettings::default() })).unwrap();
+    settle(&mut volume);
+    volume.next_change().unwrap().unwrap();
+    let before = disks.each_ref().map(Disk::image);
+    assert_eq!(read(&mut volume, 0), 10);
+    settle(&mut volume);
+    drop(volume);
+    let Layout { data, data_length, journal, .. } = layouts[1];
+    let data = data as usize..(data + data_length) as usize;
+    let moved = disks[1].image();
+    assert_ne!(moved[data.clone()], before[1][data.clone()], "it has moved");
+    let start = layouts[1].journal_start();
+    disks[1].put(start, &before[1][start as usize..(start + journal) as usize]);
+    disks[2].put(0, &before[2]);
+
+    let mut volume = open(&disks[1..]).unwrap();
+    assert_eq!(volume.state().missing().count(), 1);
+    for _ in 0..20 {
+        assert_eq!(read(&mut volume, 1), 11);
+        settle(&mut volume);
+    }
+    drop(volume);
+    assert!(disks[1].image()[data.clone()] == moved[data], "data were written although the volume is only read");
+    let mut volume = open(&disks).unwrap();
+    assert_eq!([0, 1].map(|extent| read(&mut volume, extent)), [10, 11]);
+}
+
+/// Growth that is taken back, although the superblocks of the device say otherwise, leaves a volume that opens again
+/// and again, and that may grow later.
+#[test]
+fn growth_that_was_taken_back_does_no_harm() {
+    let (disks, _) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
+    let mut volume = open(&disks).unwrap();
+    disks[1].change(|memory| (memory.size, memory.sync_fails_at) = (2 * SIZE, Some(0)));
+    volume.change(VolumeChange::Grow { device: 1, size: Bytes(2 * SIZE) }).unwrap();
+    settle(&mut volume);
+    assert!(volume.next_change().unwrap().is_err());
+    drop(volume);
+    for _ in 0..3 {
+        let mut volume = open(&disks).unwrap();
+        assert_eq!([0, 1].map(|extent| read(&mut volume, extent)), [10, 11]);
+    }
+    let mut volume = open(&disks).unwrap();
+    let before = volume.capacity_max();
+    volume.change(VolumeChange::Grow { device: 1, size: Bytes(2 * SIZE) }).unwrap();
+    settle(&mut volume);
+    volume.next_change().unwrap().unwrap();
+    assert!(volume.capacity_max() > before + Bytes(SIZE / 2));
+    drop(volume);
+    assert_eq!(read(&mut open(&disks).unwrap(), 1), 11);
+}
+
+/// Each device has two superblocks, of which one is enough.
+#[test]
+fn a_superblock_that_cannot_be_read_is_read_from_the_other_place() {
+    for first in [true, false] {
+        let (disks, layouts) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
+        let at = layouts[0].superblocks()[usize::from(!first)];
+        disks[0].change(|memory| memory.unreadable = Some(at));
+        let mut volume = open(&disks).unwrap();
+        assert_eq!([0, 1].map(|extent| read(&mut volume, extent)), [10, 11]);
+    }
+    let (disks, layouts) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
+    // Neither: one is damaged.
+    disks[0].put(layouts[0].superblocks()[1], &[0; 512]);
+    disks[0].change(|memory| memory.unreadable = Some(0));
+    assert_eq!(open(&disks).err().unwrap().to_string(), "a: unreadable");
+}
