@@ -72,6 +72,8 @@ impl Hint for ExportError {
 /// failed, until the volume is opened again.
 pub struct ExportDevice {
     name: String,
+    /// What the server says that it is.
+    description: Option<String>,
     backend: Box<dyn Backend>,
     socket: Arc<OwnedFd>,
     watch: WatchPlace,
@@ -106,7 +108,7 @@ impl ExportDevice {
             true => Box::new(WholeBlocks::of(Box::new(backend), abilities.block)),
             false => Box::new(backend),
         };
-        Ok(Self { name: name.into(), backend, socket, watch, limits, io: io.clone() })
+        Ok(Self { name: name.into(), description: info.description, backend, socket, watch, limits, io: io.clone() })
     }
 
     /// Performs one operation, and returns its memory.
@@ -179,6 +181,10 @@ impl OpenDevice for ExportDevice {
     /// What is read comes from the server each time.
     fn forget_cached(&mut self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn description(&self) -> Option<&str> {
+        self.description.as_deref()
     }
 
     fn limits(&self) -> DeviceLimits {

@@ -1,7 +1,7 @@
 //! Volumes as what a server serves.
 
 use esker_core::{Bytes, DriveWear, Nanos, Request, Tag};
-use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume, VolumeMember};
+use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume, VolumeMember, served_as};
 use serde_json::Value;
 
 use crate::background::BackgroundStatus;
@@ -66,7 +66,7 @@ impl Served for ServedVolume {
         self.volume.capacity()
     }
     fn description(&self) -> String {
-        format!("esker volume {}", self.volume.state().volume)
+        served_as(self.volume.state().volume)
     }
     fn is_read_only(&self) -> bool {
         self.volume.state().missing().next().is_some()

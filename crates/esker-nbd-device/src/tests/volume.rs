@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use crate::NbdUri;
+use crate::{ExportDevice, NbdUri};
 use esker_core::{Bytes, DriveWear, Lba, Request, RequestKind, Rng};
 use esker_serve::{
     Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, Tls, TlsClients, VolumeFile,
 };
 use esker_volume::{
-    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeMap,
-    VolumeSettings, WhatIsThere, create,
+    DeviceIo, DeviceLimits, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume,
+    VolumeMap, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -299,4 +299,19 @@ fn a_volume_lies_on_volumes_that_are_served() {
             checked = checked.open_again(choice);
         }
     }
+}
+
+/// A volume that wrote to an export of its own would write over what it holds.
+#[test]
+fn a_volume_is_no_device_of_itself() {
+    let own = Lower::new(IoChoice::Threads);
+    let io = DeviceIo::start(IoChoice::Threads).unwrap();
+    let copy = own.folder.path().join("copy.img");
+    std::fs::copy(own.folder.path().join("disk.img"), &copy).unwrap();
+    let file = FileBackend::open(&copy).unwrap();
+    let device = io.device("copy", file, DeviceSettings::default());
+    let volume = Volume::open(vec![Box::new(device)], SystemClock::start()).unwrap();
+    let export = ExportDevice::open("new", &own.uri(), &io, DeviceLimits::default()).unwrap();
+    let joins = volume.join_plan().unwrap().prepare(Box::new(export), Identity([7; 16]), WhatIsThere::IsLost);
+    assert_eq!(joins.err().unwrap().to_string(), "new is an export of this volume itself");
 }
