@@ -311,10 +311,9 @@ impl<S: Served> Server<S> {
         let next = next.min(self.clients.next_expiry()).min(self.collectors.next_expiry());
         let next = next.min(self.clients.next_admission());
         let next = next.min(self.clients.next_of_observer());
-        if next <= now {
-            return;
-        }
-        let due = (next < Nanos::NEVER).then(|| Duration::from_nanos(next.0 - now.0));
+        // What is due already waits for no time, but finds out which sockets and devices are ready: whatever is due may
+        // depend on them.
+        let due = (next < Nanos::NEVER).then(|| Duration::from_nanos(next.0.saturating_sub(now.0)));
         self.io.wait([due, limit].into_iter().flatten().min());
     }
 

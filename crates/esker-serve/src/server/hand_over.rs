@@ -96,6 +96,8 @@ impl<S: Served> Server<S> {
             self.clients.hold(true);
             let now = self.clock.now();
             let did_something = self.serve_clients(now);
+            self.clients.step_observer(now);
+            self.tell_news(now);
             if is_so(self) {
                 return true;
             }
