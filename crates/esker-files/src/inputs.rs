@@ -55,21 +55,32 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Reads the whole file at `path`. It is an input from now on.
 ///
 /// # Errors
-/// Those of [`fs::read`].
+/// Those of [`fs::read`]; [`io::ErrorKind::FileTooLarge`] if it has more than [`WHOLE_MAX`] bytes.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_at_most(WHOLE_MAX, open(path)?)
 }
 
 /// Reads the whole file at `path` as text. It is an input from now on.
 ///
 /// # Errors
-/// Those of [`fs::read_to_string`].
+/// Those of [`read`]; [`io::ErrorKind::InvalidData`] if it is not UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    open(path)?.read_to_string(&mut text)?;
-    Ok(text)
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8");
+    String::from_utf8(read(path)?).map_err(not_text)
+}
+
+/// The most bytes of a file that is read as a whole. Settings and results have megabytes at most, and some devices,
+/// such as /dev/zero, never end.
+pub const WHOLE_MAX: u64 = 1 << 30;
+
+fn read_at_most(most: u64, file: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let what = format!("it has more than {} MiB, and is to be read as a whole", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
 }
 
 /// Standard input. What it is redirected from is an input from now on.
@@ -149,6 +160,12 @@ mod tests {
         fs::hard_link(&path, &output).unwrap();
         assert!(matches!(prepared.commit().unwrap_err(), FileError::Input { .. }));
         assert_eq!(fs::read(&path).unwrap(), b"input");
+    }
+
+    #[test]
+    fn what_never_ends_is_not_read_as_a_whole() {
+        assert_eq!(read_at_most(4, &b"four"[..]).unwrap(), b"four");
+        assert_eq!(read_at_most(4, io::repeat(0)).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use std::path::Path;
 pub use destination::Destination;
 pub use error::FileError;
 pub use identity::{Identity, identities};
-pub use inputs::{open, open_with, protect, read, read_to_string, stdin};
+pub use inputs::{WHOLE_MAX, open, open_with, protect, read, read_to_string, stdin};
 pub use target::{FileTarget, TargetKind};
 pub use unfinished::{abandon, abandon_if_idle};
 
