@@ -1,10 +1,11 @@
 //! A client's connection to the owner.
 
+use crate::address::Address;
 use crate::board::Board;
 use crate::kept::{Kept, Numbers};
 use crate::message::{MESSAGE_MAX, Purpose, REPLY_MAX, Reply, Request};
 use crate::region::{Region, WINDOW};
-use crate::socket::{Granted, address_at, connect, receive_file};
+use crate::socket::{Granted, connect, receive_file};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::cell::Cell;
@@ -46,7 +47,7 @@ impl Connection {
     /// # Errors
     /// It is not there, or refuses.
     pub fn new(directory: &[u8], device: (u32, u32), numbers: Numbers) -> Result<Connection, Errno> {
-        let (socket, Granted { client, region, board }) = connect(&address_at(directory)?)?;
+        let (socket, Granted { client, region, board }) = connect(&Address::at(directory)?)?;
         let socket = Kept::new(&socket, numbers)?;
         let region = Region::open(region.as_fd())?;
         let board = board.map(|board| Board::open(board.as_fd())).transpose()?.map(Arc::new);

@@ -2,8 +2,10 @@
 //!
 //! Its name is in the abstract namespace, and random. A client asks the mount for it, by an extended attribute of its
 //! root: a name made of the device of the mount, say, could be that of an earlier mount, whose process still answers.
-//! Who listens there could be anybody, so a client looks who it is.
+//! Who listens there could be anybody, so a client looks who it is. Who connects could be anybody, too, as names of
+//! sockets are no secret: so a client says first what the mount alone told it.
 
+use crate::address::Address;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -13,16 +15,12 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What the first message of an owner begins with: clients and owners of other versions do not understand each other.
-const GREETING: &[u8; 8] = b"SCMFS\x01\0\0";
+/// What the first message of each side begins with: clients and owners of other versions do not understand each other.
+const GREETING: &[u8; 8] = b"SCMFS\x02\0\0";
+/// Bytes of a client's first message that are looked at: more than it may have, so that a longer one is known.
+const HELLO_MAX: usize = 64;
 /// Clients that may wait to be accepted.
 const BACKLOG: i32 = 64;
-/// Random bytes of the socket's name.
-const RANDOM: usize = 16;
-
-/// The extended attribute of a mount's root that holds the name of its owner's socket. Everybody may read attributes of
-/// the class `system`.
-pub const ADDRESS_ATTRIBUTE: &str = "system.esker-scmfs.address";
 
 /// Who is at the other end, as the system says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,29 +44,6 @@ pub struct Granted {
     pub board: Option<OwnedFd>,
 }
 
-/// A name for the socket of an owner, unlike those of all others.
-///
-/// # Errors
-/// The system has no random numbers.
-pub fn new_address() -> Result<String, Errno> {
-    let mut random = [0; RANDOM];
-    let length = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    if length < RANDOM {
-        return Err(Errno::IO);
-    }
-    Ok(random.iter().fold("esker-scmfs-".into(), |name, byte| format!("{name}{byte:02x}")))
-}
-
-/// The name of the socket of the owner whose pool is mounted at `directory`.
-///
-/// # Errors
-/// No pool is mounted there, or this process may not use it.
-pub fn address_at(directory: &[u8]) -> Result<Vec<u8>, Errno> {
-    let mut name = [0; 108];
-    let length = rustix::fs::getxattr(directory, ADDRESS_ATTRIBUTE, &mut name)?;
-    Ok(name[..length].to_vec())
-}
-
 fn socket() -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
 }
@@ -77,9 +52,9 @@ fn socket() -> Result<OwnedFd, Errno> {
 ///
 /// # Errors
 /// The system refuses.
-pub fn listen(address: &str) -> Result<OwnedFd, Errno> {
+pub fn listen(address: &Address) -> Result<OwnedFd, Errno> {
     let listener = socket()?;
-    rustix::net::bind(&listener, &SocketAddrUnix::new_abstract_name(address.as_bytes())?)?;
+    rustix::net::bind(&listener, &SocketAddrUnix::new_abstract_name(address.name())?)?;
     rustix::net::listen(&listener, BACKLOG)?;
     Ok(listener)
 }
@@ -99,17 +74,37 @@ fn identity_of(socket: BorrowedFd<'_>) -> Result<PeerIdentity, Errno> {
     Ok(PeerIdentity { process: peer.pid.as_raw_pid(), user: peer.uid.as_raw(), group: peer.gid.as_raw() })
 }
 
-/// Connects to an owner that is the administrator or the user of this process, and takes what it grants.
+/// Whether a client that was accepted has said what the mount tells those who reach it.
 ///
 /// # Errors
-/// Nobody listens, somebody else does, or the owner refuses.
-pub(crate) fn connect(address: &[u8]) -> Result<(OwnedFd, Granted), Errno> {
+/// It is gone, or has said nothing so far ([`Errno::AGAIN`]).
+pub fn is_let_in(socket: BorrowedFd<'_>, address: &Address) -> Result<bool, Errno> {
+    let mut bytes = [0; HELLO_MAX];
+    let (_, length) = rustix::net::recv(socket, &mut bytes[..], RecvFlags::DONTWAIT)?;
+    Ok(bytes[..length].strip_prefix(GREETING).is_some_and(|said| address.has_secret(said)))
+}
+
+/// Connects to an owner that is the administrator or the user of this process, and asks to be let in.
+///
+/// # Errors
+/// Nobody listens, or somebody else does, who is told nothing.
+pub fn knock(address: &Address) -> Result<OwnedFd, Errno> {
     let socket = socket()?;
-    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(address)?)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(address.name())?)?;
     let owner = identity_of(socket.as_fd())?.user;
     if owner != 0 && owner != rustix::process::geteuid().as_raw() {
         return Err(Errno::PERM);
     }
+    send(socket.as_fd(), &[&GREETING[..], address.secret()].concat(), &[])?;
+    Ok(socket)
+}
+
+/// Connects, and takes what the owner grants.
+///
+/// # Errors
+/// Nobody listens, somebody else does, or the owner refuses.
+pub(crate) fn connect(address: &Address) -> Result<(OwnedFd, Granted), Errno> {
+    let socket = knock(address)?;
     let mut bytes = [0; 12];
     let (length, files) = receive(socket.as_fd(), &mut bytes)?;
     let (greeting, client) = bytes.split_at(8);
@@ -152,7 +147,9 @@ pub fn receive_file(socket: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
 fn send(socket: BorrowedFd<'_>, bytes: &[u8], files: &[BorrowedFd<'_>]) -> Result<(), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(files));
+    if !files.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(files));
+    }
     rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
     Ok(())
 }

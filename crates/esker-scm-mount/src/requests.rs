@@ -318,8 +318,8 @@ impl Filesystem for Requests {
         }
     }
 
-    fn getxattr(&self, _: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        answer_xattr(self.0.xattr(number.0, name.as_bytes()), size, reply);
+    fn getxattr(&self, request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        answer_xattr(self.0.xattr(request.uid(), number.0, name.as_bytes()), size, reply);
     }
 
     fn listxattr(&self, request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {

@@ -83,7 +83,9 @@ impl Mount {
         let cores = std::thread::available_parallelism().map_or(1, Into::into);
         config.n_threads = Some(cores.clamp(THREADS.0, THREADS.1));
         config.clone_fd = true;
-        let server = Arc::new(Server::new(system)?);
+        // As `acl` says: without it the kernel serves the user who mounts, and nobody else.
+        let only_user = (!is_administrator).then(|| rustix::process::geteuid().as_raw());
+        let server = Arc::new(Server::new(system, only_user)?);
         let session = Session::new(Requests(server.clone()), &directory, &config).map_err(MountAtError::System)?;
         let missing = || bad(io::Error::from(io::ErrorKind::NotFound));
         let mut points = MountPoint::all().map_err(bad)?.into_iter();

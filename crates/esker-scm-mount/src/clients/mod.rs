@@ -1,11 +1,13 @@
 //! Clients: processes that reach the pool through this one, without the kernel.
 
+mod arriving;
 mod client;
 
 use crate::server::Server;
+use arriving::Arriving;
 use client::Client;
 use esker_scm::Durability;
-use esker_scm_channel::{Region, accept, listen, send_granted};
+use esker_scm_channel::{PeerIdentity, Region, accept, listen, send_granted};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::io;
@@ -38,7 +40,17 @@ struct Listener {
     directory: PathBuf,
     socket: OwnedFd,
     next_client: u32,
+    arriving: Arriving,
     connected: Vec<Connected>,
+}
+
+/// What the listening thread was woken for. Clients are numbers in its lists, in order.
+#[derive(Default)]
+struct Woken {
+    is_ended: bool,
+    has_new: bool,
+    gone: Vec<usize>,
+    spoken: Vec<usize>,
 }
 
 impl Clients {
@@ -49,7 +61,8 @@ impl Clients {
     pub(crate) fn listen(server: &Arc<Server>, directory: PathBuf) -> io::Result<Clients> {
         let (ended, end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         let socket = listen(server.address())?;
-        let listener = Listener { server: server.clone(), directory, socket, next_client: 1, connected: Vec::new() };
+        let (arriving, connected) = (Arriving::default(), Vec::new());
+        let listener = Listener { server: server.clone(), directory, socket, next_client: 1, arriving, connected };
         let listening = std::thread::Builder::new().name("clients".into()).spawn(move || listener.run(&ended))?;
         Ok(Clients { end, listening })
     }
@@ -64,19 +77,24 @@ impl Clients {
 impl Listener {
     fn run(mut self, ended: &OwnedFd) {
         loop {
-            let (is_ended, has_new, gone) = self.wait(ended);
-            for index in gone.into_iter().rev() {
+            let woken = self.wait(ended);
+            for index in woken.gone.into_iter().rev() {
                 // The thread notices, and gives back what the client had.
                 self.connected[index].region.close();
                 let gone = self.connected.swap_remove(index);
                 let _ = gone.serving.join();
             }
-            if is_ended {
+            if woken.is_ended {
                 break;
             }
-            if has_new {
-                // A client that could not be served sees its connection closed, and goes through the kernel.
-                let _ = self.accept();
+            // A client that cannot be served sees its connection closed, and goes through the kernel.
+            for (socket, identity) in self.arriving.hear(&self.server, &woken.spoken) {
+                let _ = self.serve(socket, identity);
+            }
+            if woken.has_new
+                && let Ok((socket, identity)) = accept(self.socket.as_fd())
+            {
+                self.arriving.add(&self.server, socket, identity);
             }
         }
         // Whoever still has pages mapped stores nothing there any more.
@@ -87,21 +105,26 @@ impl Listener {
         }
     }
 
-    /// Waits for the end, new clients, and clients that go.
-    fn wait(&self, ended: &OwnedFd) -> (bool, bool, Vec<usize>) {
+    /// Waits for the end, new clients, what they say, and clients that go.
+    fn wait(&self, ended: &OwnedFd) -> Woken {
         let fixed = [PollFd::new(ended, PollFlags::IN), PollFd::new(&self.socket, PollFlags::IN)];
-        let sockets = self.connected.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
-        let mut polled: Vec<PollFd<'_>> = fixed.into_iter().chain(sockets).collect();
+        let connected = self.connected.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
+        let arriving = self.arriving.sockets().map(|socket| PollFd::new(socket, PollFlags::IN));
+        let mut polled: Vec<PollFd<'_>> = fixed.into_iter().chain(connected).chain(arriving).collect();
         if rustix::event::poll(&mut polled, None).is_err() {
-            return (false, false, Vec::new());
+            return Woken::default();
         }
-        let has_come = |index: usize| !polled[index].revents().is_empty();
-        // A client sends nothing by its socket: whatever comes is its end.
-        (has_come(0), has_come(1), (0..self.connected.len()).filter(|index| has_come(index + 2)).collect())
+        let (fixed, clients) = polled.split_at(2);
+        let (connected, arriving) = clients.split_at(self.connected.len());
+        let has_come = |polled: &PollFd<'_>| !polled.revents().is_empty();
+        let come = |polled: &[PollFd<'_>]| (0..polled.len()).filter(|&index| has_come(&polled[index])).collect();
+        // A client that was let in sends nothing by its socket: whatever comes is its end.
+        let (gone, spoken) = (come(connected), come(arriving));
+        Woken { is_ended: has_come(&fixed[0]), has_new: has_come(&fixed[1]), gone, spoken }
     }
 
-    fn accept(&mut self) -> io::Result<()> {
-        let (socket, identity) = accept(self.socket.as_fd())?;
+    /// Grants a client what it needs for calls, and answers them from now on.
+    fn serve(&mut self, socket: OwnedFd, identity: PeerIdentity) -> io::Result<()> {
         if self.connected.len() == CLIENTS_MAX {
             return Err(Errno::MFILE.into());
         }

@@ -17,7 +17,7 @@ use crate::inodes::{Held, Inodes};
 use esker_scm::{
     Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Mapped, PersistError, ROOT,
 };
-use esker_scm_channel::new_address;
+use esker_scm_channel::Address;
 use fuser::Request;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -37,8 +37,10 @@ pub(crate) struct Server {
     inodes: Inodes,
     coherence: Coherence,
     callers: Callers,
-    /// The name of the socket for clients.
-    address: String,
+    /// Where clients find it.
+    address: Address,
+    /// The user that alone may use the mount, if not all may.
+    only_user: Option<u32>,
     /// Locked for writing by what removes names, for reading between finding an inode and holding it.
     naming: RwLock<()>,
     /// Whether anything was changed since the last flush.
@@ -48,17 +50,18 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(system: FileSystem<Mapped>) -> FsResult<Server> {
+    /// A server for all users, or for one.
+    pub(crate) fn new(system: FileSystem<Mapped>, only_user: Option<u32>) -> FsResult<Server> {
         let system = Arc::new(system);
         let inodes = Inodes::default();
         // The kernel knows the root from the beginning.
         inodes.tell(&system, ROOT)?;
         let refused = |code| FsError::Persist(PersistError { code });
         let coherence = Coherence::new().map_err(refused)?;
-        let address = new_address().map_err(|error| refused(error.raw_os_error()))?;
+        let address = Address::random().map_err(|error| refused(error.raw_os_error()))?;
         let (callers, naming) = (Callers::default(), RwLock::new(()));
         let (is_changed, removed) = (AtomicBool::new(false), AtomicI64::new(i64::MIN));
-        Ok(Server { system, inodes, coherence, callers, address, naming, is_changed, removed })
+        Ok(Server { system, inodes, coherence, callers, address, only_user, naming, is_changed, removed })
     }
 
     /// Ends the work with the pool.
@@ -93,8 +96,13 @@ impl Server {
         Ok(())
     }
 
-    pub(crate) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Whether a user may use the mount: as the kernel judges, before it looks at any permissions.
+    pub(crate) fn serves(&self, user: u32) -> bool {
+        self.only_user.is_none_or(|only| only == user)
     }
 
     fn note_removal(&self) {
@@ -206,14 +214,20 @@ impl Server {
 mod tests {
     use super::*;
     use esker_scm::{Kind, Mode, Moment, NewFile, mkfs};
+    use esker_scm_channel::ADDRESS_ATTRIBUTE;
+
+    fn server(only_user: Option<u32>) -> (tempfile::TempDir, Server) {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = Mapped::create(&folder.path().join("pool"), 64 << 20).unwrap();
+        mkfs(&pool, [7; 16], &Caller::root(Moment(1))).unwrap();
+        let server = Server::new(FileSystem::mount(pool, Mode::None).unwrap(), only_user).unwrap();
+        (folder, server)
+    }
 
     #[test]
     fn all_inodes_are_looked_at_in_one_go() {
-        let folder = tempfile::tempdir().unwrap();
-        let pool = Mapped::create(&folder.path().join("pool"), 64 << 20).unwrap();
+        let (_folder, server) = server(None);
         let root = Caller::root(Moment(1));
-        mkfs(&pool, [7; 16], &root).unwrap();
-        let server = Server::new(FileSystem::mount(pool, Mode::None).unwrap()).unwrap();
         for file in 0..2000 {
             let name = format!("file {file}");
             server.system.make(&root, ROOT, name.as_bytes(), &NewFile::new(Kind::File, 0o644)).unwrap();
@@ -222,5 +236,16 @@ mod tests {
         server.tend().unwrap();
         server.tend().unwrap();
         assert!(server.system.is_clean().unwrap());
+    }
+
+    #[test]
+    fn the_address_is_told_to_whom_the_kernel_would_serve() {
+        let name = ADDRESS_ATTRIBUTE.as_bytes();
+        let ((_folder, own), (_other_folder, all)) = (server(Some(1000)), server(None));
+        assert_eq!(own.xattr(1000, ROOT, name).unwrap(), own.address().to_bytes());
+        for user in [0, 1001, 65_534] {
+            assert!(matches!(own.xattr(user, ROOT, name), Err(XattrError::File(FsError::Access))), "{user}");
+            assert_eq!(all.xattr(user, ROOT, name).unwrap(), all.address().to_bytes());
+        }
     }
 }

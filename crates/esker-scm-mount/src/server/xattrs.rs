@@ -26,9 +26,11 @@ fn check_name(name: &[u8]) -> Result<(), XattrError> {
 }
 
 impl Server {
-    pub(crate) fn xattr(&self, number: u64, name: &[u8]) -> Result<Vec<u8>, XattrError> {
+    /// The value that `user` is told.
+    pub(crate) fn xattr(&self, user: u32, number: u64, name: &[u8]) -> Result<Vec<u8>, XattrError> {
         if number == ROOT && name == ADDRESS_ATTRIBUTE.as_bytes() {
-            return Ok(self.address().into());
+            // The kernel, which keeps others from a user's own mount, does not do so for this class of attributes.
+            return if self.serves(user) { Ok(self.address().to_bytes()) } else { Err(FsError::Access.into()) };
         }
         check_name(name)?;
         Ok(self.system.xattr(number, name)?)

@@ -1,7 +1,7 @@
 //! Clients: what they write the mount reads, and the other way round.
 
 use crate::ground::Ground;
-use esker_scm_channel::{Connection, Outcome, Purpose, RemoteFile, Reply, Request, address_at};
+use esker_scm_channel::{Address, Connection, Outcome, Purpose, RemoteFile, Reply, Request};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -207,8 +207,8 @@ fn pieces_of_a_long_append_overwrite_nothing_of_others() {
 #[test]
 fn each_mount_has_an_address_of_its_own() {
     let (Some(one), Some(other)) = (Ground::new(), Ground::new()) else { return };
-    let address = |ground: &Ground, name: &str| address_at(&ground.path(name).into_os_string().into_encoded_bytes());
-    assert_ne!(address(&one, "").unwrap(), address(&other, "").unwrap());
+    let address = |ground: &Ground, name: &str| Address::at(&ground.path(name).into_os_string().into_encoded_bytes());
+    assert_ne!(address(&one, "").unwrap().name(), address(&other, "").unwrap().name());
     std::fs::write(one.path("file"), "x").unwrap();
     assert_eq!(address(&one, "file"), Err(Errno::OPNOTSUPP));
     let mut names = [0_u8; 100];

@@ -1,9 +1,11 @@
 //! Clients that store into the memory of their calls what they like.
 
 use crate::ground::Ground;
-use esker_scm_channel::{MESSAGE_MAX, Outcome, RemoteFile, Request, SharedMemory, address_at, receive_file};
+use esker_scm_channel::{Address, MESSAGE_MAX, Outcome, RemoteFile, Request, SharedMemory, knock, receive_file};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketType};
 use rustix::thread::futex;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,13 +17,21 @@ const MESSAGE: usize = 64;
 const POSTED: u32 = 2;
 const FINISHED: u32 = 4;
 
+fn address(ground: &Ground) -> Address {
+    Address::at(&ground.path("").into_os_string().into_encoded_bytes()).unwrap()
+}
+
 fn connect(ground: &Ground) -> (OwnedFd, SharedMemory) {
-    let address = address_at(&ground.path("").into_os_string().into_encoded_bytes()).unwrap();
-    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).unwrap();
-    let name = SocketAddrUnix::new_abstract_name(&address).unwrap();
-    rustix::net::connect(&socket, &name).unwrap();
+    let socket = knock(&address(ground)).unwrap();
     let memory = SharedMemory::open(receive_file(socket.as_fd()).unwrap().as_fd()).unwrap();
     (socket, memory)
+}
+
+/// Connects as somebody who has found the name of the socket in `/proc/net/unix`.
+fn connect_by_name(ground: &Ground) -> OwnedFd {
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).unwrap();
+    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(address(ground).name()).unwrap()).unwrap();
+    socket
 }
 
 /// Whether the owner answers before long.
@@ -87,4 +97,34 @@ fn wild_stores_of_a_client_harm_nobody_else() {
     assert!(answered > 20, "the owner looked at what was stored: {answered} answers");
     assert_eq!(std::fs::read_dir(ground.path("")).unwrap().count(), 1, "no call of theirs made a file");
     ground.remount();
+}
+
+#[test]
+fn who_has_not_reached_the_mount_by_the_kernel_is_granted_nothing() {
+    let Some(ground) = Ground::new() else { return };
+    let silent = connect_by_name(&ground);
+    let good = [b"SCMFS\x02\0\0", &address(&ground).to_bytes()[address(&ground).name().len()..]].concat();
+    let mut wrong = good.clone();
+    wrong[good.len() - 1] ^= 1;
+    let long = [&good[..], b"x"].concat();
+    let longer = [&good[..], &[0; 300]].concat();
+    for said in [&wrong, &good[..good.len() - 1], &good[8..], &long, &longer, b"x"] {
+        let socket = connect_by_name(&ground);
+        rustix::net::send(&socket, said, SendFlags::NOSIGNAL).unwrap();
+        assert_eq!(receive_file(socket.as_fd()).unwrap_err(), Errno::CONNRESET, "{said:?}");
+    }
+    // All of them came later than this one.
+    let mut polled = [PollFd::new(&silent, PollFlags::IN)];
+    let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 };
+    assert_eq!(rustix::event::poll(&mut polled, Some(&now)), Ok(0), "nothing is granted before anything is said");
+    rustix::net::send(&silent, &good, SendFlags::NOSIGNAL).unwrap();
+    assert!(receive_file(silent.as_fd()).is_ok());
+}
+
+#[test]
+fn silent_strangers_keep_nobody_out() {
+    let Some(ground) = Ground::new() else { return };
+    let strangers: Vec<OwnedFd> = (0..200).map(|_| connect_by_name(&ground)).collect();
+    drop(ground.connect());
+    drop(strangers);
 }
