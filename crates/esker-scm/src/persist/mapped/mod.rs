@@ -5,6 +5,7 @@
 //! borrowed as a slice, only copied from and to, and nothing that is read from it is trusted to stay the same.
 
 mod instructions;
+mod unsynced;
 mod view;
 
 use super::{Persist, PersistError};
@@ -15,7 +16,7 @@ use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use unsynced::Unsynced;
 pub use view::View;
 
 /// How stores to a pool become durable.
@@ -70,8 +71,8 @@ pub struct Mapped {
     is_sparse: bool,
     durability: Durability,
     write_back: WriteBack,
-    /// Pages that the next fence has to sync, with [`Durability::Msync`].
-    unsynced: Mutex<Vec<(u64, u64)>>,
+    /// What the next fence has to sync, with [`Durability::Msync`].
+    unsynced: Unsynced,
 }
 
 // SAFETY: the mapping belongs to this value and lives as long as it does. All accesses are copies through raw pointers;
@@ -160,7 +161,7 @@ impl Mapped {
         let write_back = WriteBack::of_this_processor();
         let durability = if write_back == WriteBack::None { Durability::Msync } else { durability };
         let is_sparse = !is_device && what == MapFor::Use;
-        let (length, unsynced) = (length as usize, Mutex::default());
+        let (length, unsynced) = (length as usize, Unsynced::default());
         Ok(Mapped { base, length, file, is_sparse, durability, write_back, unsynced })
     }
 
@@ -214,7 +215,18 @@ impl Mapped {
 
     fn note_unsynced(&self, at: u64, length: u64) {
         if self.durability == Durability::Msync && length > 0 {
-            self.unsynced.lock().expect("no panic while it is locked").push((at & !4095, at + length));
+            self.unsynced.note(at & !4095, at + length);
+        }
+    }
+
+    fn sync(&self, start: u64, end: u64) -> Result<(), Errno> {
+        let from = self.address(start, end - start);
+        loop {
+            // SAFETY: the range is within the mapping, and msync changes none of its bytes.
+            match unsafe { rustix::mm::msync(from.cast(), (end - start) as usize, MsyncFlags::SYNC) } {
+                Err(Errno::INTR) => {}
+                synced => return synced,
+            }
         }
     }
 }
@@ -286,8 +298,9 @@ impl Persist for Mapped {
     fn write_streaming(&self, at: u64, bytes: &[u8]) {
         let to = self.address(at, bytes.len() as u64);
         if self.durability == Durability::Msync {
-            self.note_unsynced(at, bytes.len() as u64);
-            return self.write(at, bytes);
+            self.write(at, bytes);
+            // Not before it is stored: a fence of another thread would take it, and sync the page without it.
+            return self.note_unsynced(at, bytes.len() as u64);
         }
         // SAFETY: `to` has as many bytes as `bytes`, and they do not overlap.
         unsafe { instructions::copy_streaming(self.write_back, bytes.as_ptr(), to, bytes.len()) }
@@ -319,21 +332,8 @@ impl Persist for Mapped {
             instructions::fence();
             return Ok(());
         }
-        let mut ranges = std::mem::take(&mut *self.unsynced.lock().expect("no panic while it is locked"));
-        ranges.sort_unstable();
-        ranges.dedup_by(|next, kept| {
-            next.0 <= kept.1 && {
-                kept.1 = kept.1.max(next.1);
-                true
-            }
-        });
-        for &(start, end) in &ranges {
-            let from = self.address(start, end - start);
-            // SAFETY: the range is within the mapping, and msync changes none of its bytes.
-            let synced = unsafe { rustix::mm::msync(from.cast(), (end - start) as usize, MsyncFlags::SYNC) };
-            synced.map_err(|error| PersistError { code: error.raw_os_error() })?;
-        }
-        Ok(())
+        let synced = self.unsynced.fence(|start, end| self.sync(start, end));
+        synced.map_err(|error| PersistError { code: error.raw_os_error() })
     }
 }
 
