@@ -107,11 +107,13 @@ impl RemoteFile {
         if let Some(outcome) = self.read_view(offset, into) {
             return outcome;
         }
-        self.note_miss(offset, into.len());
+        // What lies behind the end needs no pages.
+        self.note_miss(0, into.len());
         let mut done = 0;
         while done < into.len() {
             let piece = (into.len() - done).min(WINDOW);
-            let (at, target) = (offset + done as u64, &mut into[done..done + piece]);
+            let Some(at) = offset.checked_add(done as u64) else { break };
+            let target = &mut into[done..done + piece];
             let request = Request::Read { handle: self.handle, offset: at, length: piece as u32 };
             let read = Outcome::of(self.connection.call(&request, &[], target), |reply, came| match reply {
                 Reply::Moved { length, .. } if length as usize <= came => Some(length as usize),
@@ -152,7 +154,8 @@ impl RemoteFile {
             if let Some(outcome) = self.write_view(offset, bytes) {
                 return outcome;
             }
-            self.note_miss(offset, bytes.len());
+            // The owner says which size is too large.
+            self.note_miss(offset.saturating_add(bytes.len() as u64), bytes.len());
         }
         let (mut done, mut at, mut reached) = (0, offset, 0);
         loop {
@@ -199,8 +202,9 @@ impl RemoteFile {
         Some(Outcome::Done((bytes.len(), end)))
     }
 
-    /// A call goes to the owner. After some of them, or a large one, pages are mapped for the next.
-    fn note_miss(&self, offset: u64, length: usize) {
+    /// A call of `length` bytes goes to the owner, after which the file has `least` bytes. After some of them, or a
+    /// large one, pages are mapped for the next.
+    fn note_miss(&self, least: u64, length: usize) {
         let Some(board) = self.connection.board() else { return };
         let missed = self.missed.fetch_add(1, Ordering::Relaxed) + 1;
         if missed < CALLS_BEFORE_VIEW && length < LARGE {
@@ -216,10 +220,11 @@ impl RemoteFile {
             _ => return,
         };
         let mut mapping = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        let wanted = size.max(offset + length as u64).div_ceil(PAGE);
+        let wanted = size.max(least).div_ceil(PAGE);
         let has_room = mapping.as_ref().is_some_and(|mapping| wanted <= mapping.view.pages());
         let (from, room) = match mapping.as_ref() {
             Some(mapping) if has_room => (0, mapping.view.pages()),
+            // At most 2^53: a number of bytes has 64 bits. `View` makes none that is larger than files can be.
             _ => (0, (2 * wanted).next_power_of_two().max(VIEW_PAGES_MIN)),
         };
         let mut bytes = vec![0; WINDOW];
@@ -231,7 +236,7 @@ impl RemoteFile {
         }
         let Some(Mapping { view, pool, .. }) = mapping.as_mut() else { return };
         for stretch in bytes[..came].chunks_exact(24).map(decode_stretch) {
-            let is_new = !view.has(stretch.page * PAGE, stretch.pages.min(room - stretch.page.min(room)) * PAGE);
+            let is_new = !view.has_pages(stretch.page, stretch.page.saturating_add(stretch.pages).min(room));
             if is_new && view.map(pool.as_fd(), stretch).is_err() {
                 break;
             }

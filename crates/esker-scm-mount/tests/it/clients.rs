@@ -184,6 +184,23 @@ fn requests_of_a_client_that_mean_nothing_are_refused() {
 }
 
 #[test]
+fn calls_far_behind_the_end_are_answered_as_the_kernel_would() {
+    let Some(ground) = Ground::new() else { return };
+    let client = ground.connect();
+    let content = bytes(10_000, 5);
+    for offset in [1 << 44, (1 << 62) + 4096, i64::MAX as u64, u64::MAX - 4096, u64::MAX] {
+        let file = open(&client, "a", MAKE);
+        write(&file, 0, &content);
+        // The fourth call has pages mapped, and so has each large one.
+        for length in [16, 16, 16, 16, 1 << 20, 16] {
+            assert_eq!(file.read(offset, &mut vec![0; length]), Outcome::Done(0), "{length} bytes at {offset}");
+            assert_eq!(file.write(Some(offset), &vec![1; length]), Outcome::Failed(Errno::FBIG), "{offset}");
+        }
+        assert!(read(&file, 0, 20_000) == content, "{offset}");
+    }
+}
+
+#[test]
 fn pieces_of_a_long_append_overwrite_nothing_of_others() {
     let Some(ground) = Ground::new() else { return };
     let (first, second) = (ground.connect(), ground.connect());

@@ -22,7 +22,7 @@ pub struct Geometry {
 
 impl Geometry {
     /// Virtual pages for each physical page: files may grow to several times their size before they have to move.
-    const VIRTUAL: u64 = 16;
+    pub(crate) const VIRTUAL: u64 = 16;
     /// First page of the log.
     const LOG: u64 = 2;
     /// Fewest pages of a pool: room for the parts, and for a few files.

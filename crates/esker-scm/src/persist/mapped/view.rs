@@ -1,7 +1,7 @@
 //! A file of a pool, mapped by a client: its pages in one piece of addresses.
 
 use super::instructions::{self, WriteBack};
-use crate::layout::{PAGE, Stretch};
+use crate::layout::{Geometry, PAGE, Stretch};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::os::fd::BorrowedFd;
@@ -18,6 +18,10 @@ const STRETCHES_MAX: usize = 512;
 /// Most mappings of all views of a process, which has 65,530 in all: each can split what was reserved around it, and
 /// the program needs some.
 const PROCESS_MAX: usize = 16_384;
+
+/// Most pages of a view. No file has as many as the virtual space of the largest pool.
+const PAGES_MAX: u64 = Geometry::PAGES_MAX * Geometry::VIRTUAL;
+const _: () = assert!(PAGES_MAX <= (isize::MAX as u64 - HUGE as u64) / PAGE, "there are numbers for their bytes");
 
 /// Mappings of all views of this process.
 static OF_PROCESS: AtomicUsize = AtomicUsize::new(0);
@@ -51,9 +55,12 @@ impl View {
     /// Addresses for `pages` pages of a file, of which none is mapped yet.
     ///
     /// # Errors
-    /// There are no such addresses.
+    /// There are no such addresses, or no file has so many pages.
     pub fn new(pages: u64, is_writable: bool) -> Result<View, Errno> {
         let pages = pages.max(1);
+        if pages > PAGES_MAX {
+            return Err(Errno::FBIG);
+        }
         let length = (pages * PAGE) as usize + HUGE;
         // SAFETY: a new mapping at an address that the kernel chooses.
         let reserved = unsafe {
@@ -80,7 +87,7 @@ impl View {
     /// # Errors
     /// The system refuses, or too many pieces are mapped.
     pub fn map(&mut self, pool: BorrowedFd<'_>, stretch: Stretch) -> Result<(), Errno> {
-        let end = (stretch.page + stretch.pages).min(self.pages);
+        let end = stretch.page.saturating_add(stretch.pages).min(self.pages);
         if stretch.page >= end {
             return Ok(());
         }
@@ -88,19 +95,33 @@ impl View {
             return Err(Errno::NOMEM);
         }
         let access = if self.is_writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
-        let (length, offset) = ((end - stretch.page) * PAGE, stretch.physical * PAGE);
-        // SAFETY: the addresses are within the mapping of this view, as was just checked; what is replaced there is
+        let offset = stretch.physical.checked_mul(PAGE).ok_or(Errno::OVERFLOW)?;
+        let (at, length) = self.place(stretch.page, end);
+        // SAFETY: the addresses are within the mapping of this view, as `place` has checked; what is replaced there is
         // memory without access, or the same pages.
         unsafe {
-            let at = self.base.as_ptr().add((stretch.page * PAGE) as usize);
-            rustix::mm::mmap(at.cast(), length as usize, access, MapFlags::SHARED | MapFlags::FIXED, pool, offset)?;
+            rustix::mm::mmap(at.cast(), length, access, MapFlags::SHARED | MapFlags::FIXED, pool, offset)?;
             // A child keeps no pages that its parent gives back.
-            rustix::mm::madvise(at.cast(), length as usize, Advice::LinuxDontFork)?;
+            rustix::mm::madvise(at.cast(), length, Advice::LinuxDontFork)?;
         }
         self.mappings += 1;
         OF_PROCESS.fetch_add(1, Ordering::Relaxed);
         self.note(stretch.page, end);
         Ok(())
+    }
+
+    /// Where pages `from` to `to` are, and how many bytes they have.
+    ///
+    /// # Panics
+    /// If they are not all within what was reserved: what is mapped beyond would replace memory of the program.
+    fn place(&self, from: u64, to: u64) -> (*mut u8, usize) {
+        let (reserved, room) = self.reserved;
+        let before = (self.base.as_ptr() as usize - reserved.as_ptr() as usize) as u64;
+        let end = to.checked_mul(PAGE).and_then(|end| end.checked_add(before));
+        assert!(from <= to && end.is_some_and(|end| end <= room as u64), "pages {from} to {to} are not of the view");
+        // SAFETY: the page begins at or before `end`, which is within the mapping, as was just checked.
+        let at = unsafe { self.base.as_ptr().add((from * PAGE) as usize) };
+        (at, ((to - from) * PAGE) as usize)
     }
 
     fn note(&mut self, from: u64, to: u64) {
@@ -119,7 +140,12 @@ impl View {
     #[inline]
     pub fn has(&self, offset: u64, length: u64) -> bool {
         let Some(end) = offset.checked_add(length) else { return false };
-        let (first, last) = (offset / PAGE, end.div_ceil(PAGE));
+        self.has_pages(offset / PAGE, end.div_ceil(PAGE))
+    }
+
+    /// Whether pages `first` to `last` are mapped, without the last.
+    #[inline]
+    pub fn has_pages(&self, first: u64, last: u64) -> bool {
         match self.mapped.as_slice() {
             [] => false,
             [(from, to)] => *from <= first && last <= *to,
@@ -156,8 +182,7 @@ impl View {
                 // What cannot be made ready is when it is reached.
                 // SAFETY: these pages are mapped, and what they hold stays.
                 let _ = unsafe {
-                    let at = self.base.as_ptr().add((from * PAGE) as usize);
-                    let length = ((to - from) * PAGE) as usize;
+                    let (at, length) = self.place(from, to);
                     rustix::mm::madvise(at.cast(), length, Advice::LinuxPopulateWrite)
                 };
             }
@@ -217,6 +242,34 @@ mod tests {
         let mut read = [0; 10];
         view.read(2 * PAGE - 5, &mut read);
         assert_eq!(read, [7; 10]);
+    }
+
+    /// However far away a stretch is said to be, nothing is mapped outside of the view.
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn no_view_is_larger_than_a_file_can_be() {
+        for pages in [PAGES_MAX + 1, 1 << 52, 1 << 63, u64::MAX] {
+            assert_eq!(View::new(pages, false).map(drop), Err(Errno::FBIG), "{pages}");
+        }
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(16 * PAGE).unwrap();
+        let mut view = View::new(8, false).unwrap();
+        for (page, pages) in [(8, 1), (9, u64::MAX), (u64::MAX, 1), (u64::MAX, u64::MAX), (1 << 52, 1 << 52)] {
+            view.map(file.as_fd(), Stretch { page, physical: 0, pages }).unwrap();
+            assert!(!view.has_pages(page, page.saturating_add(1)) && view.mappings == 0, "{page}");
+        }
+        let far = Stretch { page: 0, physical: 1 << 52, pages: 1 };
+        assert_eq!(view.map(file.as_fd(), far), Err(Errno::OVERFLOW));
+        view.map(file.as_fd(), Stretch { page: 7, physical: 0, pages: u64::MAX }).unwrap();
+        assert!(view.has_pages(7, 8) && !view.has_pages(7, 9));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    #[should_panic(expected = "not of the view")]
+    fn pages_behind_the_last_have_no_place() {
+        let view = View::new(8, false).unwrap();
+        view.place(8 + (HUGE as u64 / PAGE), 9 + (HUGE as u64 / PAGE));
     }
 
     /// Many scattered files leave a process mappings for itself.
