@@ -7,6 +7,7 @@ use crate::message::{MESSAGE_MAX, Purpose, REPLY_MAX, Reply, Request};
 use crate::region::{Region, WINDOW};
 use crate::socket::{Granted, connect, receive_file};
 use rustix::event::{PollFd, PollFlags};
+use rustix::fs::StatVfsMountFlags;
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,8 +46,12 @@ impl Connection {
     /// Connects to the owner of the pool that is mounted at `directory`. Its files say that they are on `device`.
     ///
     /// # Errors
-    /// It is not there, or refuses.
+    /// It is not there, or refuses; or the pool is read-only at `directory` ([`Errno::ROFS`]).
     pub fn new(directory: &[u8], device: (u32, u32), numbers: Numbers) -> Result<Connection, Errno> {
+        // The owner knows nothing of that: another place, or another container, may have the same mount for writing.
+        if rustix::fs::statvfs(directory)?.f_flag.contains(StatVfsMountFlags::RDONLY) {
+            return Err(Errno::ROFS);
+        }
         let (socket, Granted { client, region, board }) = connect(&Address::at(directory)?)?;
         let socket = Kept::new(&socket, numbers)?;
         let region = Region::open(region.as_fd())?;

@@ -1,9 +1,10 @@
 //! Clients: what they write the mount reads, and the other way round.
 
 use crate::ground::Ground;
-use esker_scm_channel::{Address, Connection, Outcome, Purpose, RemoteFile, Reply, Request};
+use esker_scm_channel::{Address, Connection, Numbers, Outcome, Purpose, RemoteFile, Reply, Request};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
@@ -230,4 +231,33 @@ fn each_mount_has_an_address_of_its_own() {
     assert_eq!(address(&one, "file"), Err(Errno::OPNOTSUPP));
     let mut names = [0_u8; 100];
     assert_eq!(rustix::fs::listxattr(one.path(""), &mut names), Ok(0), "backups do not copy it");
+}
+
+/// The mount at another place, read-only.
+struct ReadOnly(tempfile::TempDir);
+
+impl ReadOnly {
+    fn new(ground: &Ground) -> ReadOnly {
+        let place = ReadOnly(tempfile::tempdir().unwrap());
+        rustix::mount::mount_bind(ground.path(""), place.0.path()).unwrap();
+        rustix::mount::mount_remount(place.0.path(), MountFlags::BIND | MountFlags::RDONLY, "").unwrap();
+        place
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        rustix::mount::unmount(self.0.path(), UnmountFlags::DETACH).unwrap();
+    }
+}
+
+#[test]
+fn who_finds_the_mount_read_only_is_left_to_the_kernel() {
+    let Some(ground) = Ground::new() else { return };
+    fs::write(ground.path("a"), "x").unwrap();
+    let place = ReadOnly::new(&ground);
+    assert_eq!(fs::write(place.0.path().join("a"), "y").unwrap_err().kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+    let directory = place.0.path().as_os_str().as_encoded_bytes();
+    assert_eq!(Connection::new(directory, (0, 0), Numbers::ANY).map(drop), Err(Errno::ROFS));
+    drop(ground.connect());
 }
