@@ -29,6 +29,7 @@ mod clients;
 mod coherence;
 mod inodes;
 mod mount_points;
+mod mounting;
 mod requests;
 mod server;
 mod session;

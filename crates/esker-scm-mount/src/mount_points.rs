@@ -2,7 +2,7 @@
 
 use crate::users::{self, User};
 use esker_scm_channel::MountLine;
-use rustix::fs::FlockOperation;
+use rustix::fs::{AtFlags, CWD, FlockOperation, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use std::ffi::OsString;
@@ -36,6 +36,12 @@ pub enum UnmountError {
         directory: PathBuf,
         /// By whom, as far as this user may see.
         users: Vec<User>,
+    },
+    /// Something else is mounted over it, and would be unmounted in its place.
+    #[error("something else is mounted over {}", .directory.display())]
+    Covered {
+        /// Where it is mounted.
+        directory: PathBuf,
     },
     /// An ordinary user needs a program for that, which is not installed.
     #[error("ordinary users unmount by `fusermount3`, which is not installed")]
@@ -87,6 +93,20 @@ impl MountPoint {
         Ok(Self::all()?.into_iter().rfind(|point| point.pool == pool))
     }
 
+    /// Whether it is where it was.
+    pub(crate) fn is_there(&self) -> io::Result<bool> {
+        Ok(Self::all()?.contains(self))
+    }
+
+    /// Whether its path leads elsewhere: something else is mounted there.
+    fn is_covered(&self) -> bool {
+        // Its process may be this one, or dead: nothing is asked of it.
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+        let found = rustix::fs::statx(CWD, &self.directory, flags, StatxFlags::empty());
+        // Kernels before 5.8 do not say.
+        found.is_ok_and(|found| found.stx_mask & StatxFlags::MNT_ID.bits() != 0 && found.stx_mnt_id != self.id)
+    }
+
     /// Major and minor number of the device that its files say that they are on.
     pub fn device(&self) -> (u32, u32) {
         self.device
@@ -95,7 +115,7 @@ impl MountPoint {
     /// Unmounts. Its process ends by itself, once everything is stored.
     ///
     /// # Errors
-    /// Somebody uses it, or the user may not.
+    /// Somebody uses it, something is mounted over it, or the user may not.
     pub fn unmount(&self) -> Result<(), UnmountError> {
         self.unmount_with(UnmountFlags::NOFOLLOW, &["-u"])
     }
@@ -103,7 +123,7 @@ impl MountPoint {
     /// Takes the mount out of the directory tree. Who uses it still can, and its process serves until nobody does.
     ///
     /// # Errors
-    /// The user may not.
+    /// Something is mounted over it, or the user may not.
     pub fn detach(&self) -> Result<(), UnmountError> {
         self.unmount_with(UnmountFlags::NOFOLLOW | UnmountFlags::DETACH, &["-u", "-z"])
     }
@@ -129,6 +149,9 @@ impl MountPoint {
     }
 
     fn unmount_with(&self, flags: UnmountFlags, helper_options: &[&str]) -> Result<(), UnmountError> {
+        if self.is_covered() {
+            return Err(UnmountError::Covered { directory: self.directory.clone() });
+        }
         match rustix::mount::unmount(&self.directory, flags) {
             Ok(()) => Ok(()),
             Err(Errno::BUSY) => Err(self.busy()),

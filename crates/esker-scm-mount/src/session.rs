@@ -2,11 +2,11 @@
 
 use crate::clients::Clients;
 use crate::mount_points::{HELPER, MountPoint};
+use crate::mounting;
 use crate::requests::Requests;
 use crate::server::Server;
 use esker_scm::{FileSystem, FsError, FsResult, Mapped};
-use esker_scm_channel::MOUNT_TYPE;
-use fuser::{Config, MountOption, Session, SessionACL};
+use fuser::{Config, Session, SessionACL};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,7 +53,21 @@ pub enum MountAtError {
 pub struct Mount {
     session: Session<Requests>,
     server: Arc<Server>,
-    point: MountPoint,
+    attached: Attached,
+}
+
+/// The place of a mount in the tree of directories. It is given up with this value, unless somebody has unmounted it:
+/// then whatever is there is another's.
+#[derive(Debug)]
+struct Attached(MountPoint);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if self.0.is_there().unwrap_or(false) {
+            // Nobody answers there any more. If it cannot be taken away, `esker fs unmount` says why.
+            let _ = self.0.detach();
+        }
+    }
 }
 
 impl Mount {
@@ -70,32 +84,25 @@ impl Mount {
         // Once it is mounted, a look at the directory would wait for this process.
         let directory = directory.canonicalize().map_err(bad)?;
         let mut config = Config::default();
-        let (_, subtype) = MOUNT_TYPE.split_once('.').expect("a type of FUSE");
-        config.mount_options = vec![
-            MountOption::FSName(pool.to_string_lossy().into_owned()),
-            MountOption::CUSTOM(format!("subtype={subtype}")),
-            MountOption::DefaultPermissions,
-        ];
-        if is_administrator {
-            config.acl = SessionACL::All;
-            config.mount_options.extend([MountOption::Dev, MountOption::Suid]);
-        }
+        config.acl = if is_administrator { SessionACL::All } else { SessionACL::Owner };
         let cores = std::thread::available_parallelism().map_or(1, Into::into);
         config.n_threads = Some(cores.clamp(THREADS.0, THREADS.1));
         config.clone_fd = true;
         // As `acl` says: without it the kernel serves the user who mounts, and nobody else.
         let only_user = (!is_administrator).then(|| rustix::process::geteuid().as_raw());
         let server = Arc::new(Server::new(system, only_user)?);
-        let session = Session::new(Requests(server.clone()), &directory, &config).map_err(MountAtError::System)?;
+        let connection = mounting::mount(&pool, &directory, is_administrator).map_err(MountAtError::System)?;
         let missing = || bad(io::Error::from(io::ErrorKind::NotFound));
         let mut points = MountPoint::all().map_err(bad)?.into_iter();
-        let point = points.rfind(|point| point.directory == directory).ok_or_else(missing)?;
-        Ok(Mount { session, server, point })
+        let point = points.rfind(|point| point.directory == directory && point.pool == pool).ok_or_else(missing)?;
+        let attached = Attached(point);
+        let session = Session::from_fd(Requests(server.clone()), connection, config.acl, config);
+        Ok(Mount { session: session.map_err(MountAtError::System)?, server, attached })
     }
 
     /// Where it is mounted.
     pub fn point(&self) -> &MountPoint {
-        &self.point
+        &self.attached.0
     }
 
     /// Serves until it is unmounted, and ends the work with the pool.
@@ -103,13 +110,14 @@ impl Mount {
     /// # Errors
     /// The connection with the kernel breaks, or the pool's device fails.
     pub fn serve(self) -> io::Result<()> {
-        let Mount { session, server, point } = self;
+        let Mount { session, server, attached } = self;
         server.coherence().set_notifier(session.notifier());
         // Before it answers: a client asks the mount where this is.
-        let clients = Clients::listen(&server, point.directory.clone())?;
+        let clients = Clients::listen(&server, attached.0.directory.clone())?;
         let (end, ended) = channel();
         let tender = start_tender(server.clone(), ended)?;
         let served = session.run().or_else(end_of_connection);
+        drop(attached);
         clients.stop();
         let tended = stop_tender(end, tender);
         let unmounted = Arc::into_inner(server).expect("nobody serves any more").unmount();

@@ -76,6 +76,9 @@ fn end(point: &MountPoint) {
         Err(error) => error,
     };
     output::remark(&described(&busy));
+    if let UnmountError::Covered { .. } = busy {
+        return output::remark("this ends when both are unmounted; a second signal ends it at once");
+    }
     output::remark("they are served until they are done; a second signal ends this at once");
     if let Err(error) = point.detach() {
         output::remark(&error.to_string());

@@ -27,6 +27,7 @@ pub(super) fn run(arguments: &FsUnmountArguments) -> Result<ExitCode, Failure> {
                 failure.with_hint("root sees by whom: run the command again as root")
             }
             UnmountError::Busy { .. } => failure.with_hint("end them, or have them leave the directory"),
+            UnmountError::Covered { .. } => failure.with_hint("unmount that first"),
             UnmountError::NoHelper => failure.with_hint("as root: apt-get install fuse3; or unmount as root"),
             UnmountError::Helper(_) | UnmountError::System { .. } => failure,
         }
