@@ -102,6 +102,12 @@ impl Coherence {
         }
     }
 
+    /// Whether anybody has the file open through the mount, be it for locks alone.
+    pub(crate) fn is_open_in_kernel(&self, number: u64) -> bool {
+        let state = self.state();
+        state.in_kernel.contains_key(&number) || state.for_locks.values().any(|&inode| inode == number)
+    }
+
     /// The kernel has closed a file.
     pub(crate) fn closed(&self, number: u64, handle: u64) {
         let mut state = self.state();

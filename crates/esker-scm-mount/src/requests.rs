@@ -344,7 +344,7 @@ impl Filesystem for Requests {
 
     fn fallocate(
         &self,
-        _: &Request,
+        request: &Request,
         number: INodeNo,
         _: FileHandle,
         offset: u64,
@@ -352,7 +352,7 @@ impl Filesystem for Requests {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        match self.0.allocate(number.0, (offset, length), mode) {
+        match self.0.allocate(request, number.0, (offset, length), mode) {
             Ok(true) => reply.ok(),
             Ok(false) => reply.error(Errno::EOPNOTSUPP),
             Err(error) => reply.error(errno(&error)),

@@ -91,7 +91,13 @@ impl Server {
     }
 
     /// fallocate; false if there is no such mode.
-    pub(crate) fn allocate(&self, number: u64, (offset, length): (u64, u64), mode: i32) -> FsResult<bool> {
+    pub(crate) fn allocate(
+        &self,
+        request: &Request,
+        number: u64,
+        (offset, length): (u64, u64),
+        mode: i32,
+    ) -> FsResult<bool> {
         self.note_change();
         let (keep, zero) = (FallocateFlags::KEEP_SIZE, FallocateFlags::ZERO_RANGE);
         let what = match FallocateFlags::from_bits_retain(mode as u32) {
@@ -104,6 +110,10 @@ impl Server {
         };
         let held = self.held(number)?;
         self.with_room(|| self.system.allocate(&Caller::root(now()), held.handle(), offset, length, what))?;
+        if held.handle().has_set_id() && request.uid() != 0 {
+            self.drop_set_id(number)?;
+            self.note_set_id(number, true);
+        }
         Ok(true)
     }
 

@@ -15,7 +15,8 @@ use crate::callers::Callers;
 use crate::coherence::Coherence;
 use crate::inodes::{Held, Inodes};
 use esker_scm::{
-    Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Mapped, PersistError, ROOT,
+    Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Kind, Mapped, PersistError,
+    ROOT,
 };
 use esker_scm_channel::Address;
 use fuser::Request;
@@ -184,7 +185,7 @@ impl Server {
         }
         let nothing = *changes == Changes::default();
         if nothing && size.is_none() {
-            return self.drop_set_id(number);
+            return self.callers.call(request, |caller| self.change_nothing(caller, number));
         }
         match resized {
             Some(attributes) if nothing => Ok(attributes),
@@ -192,8 +193,23 @@ impl Server {
         }
     }
 
-    /// chown(2) with neither owner nor group: the kernel asks for no change, but bits go that let others act as the
-    /// owner, as if the owner had been changed.
+    /// The kernel asks for no change: chown(2) has neither owner nor group, or fallocate(2) and copy_file_range(2) are
+    /// about to come. Bits have to go that let others act as the owner, but chown is for the owner alone, and the
+    /// kernel does not say which call it is. A file that nobody has open is not about to be written. Otherwise the bits
+    /// stay until they go with the change of the bytes, whose caller has the file open for writing.
+    fn change_nothing(&self, caller: &Caller<'_>, number: u64) -> FsResult<Attributes> {
+        let found = self.system.attributes(number)?;
+        let goes = found.permissions & 0o4000 != 0 || found.permissions & 0o2010 == 0o2010;
+        if caller.user == 0 || caller.user == found.user || found.kind == Kind::Directory || !goes {
+            self.drop_set_id(number)
+        } else if self.coherence.is_open_in_kernel(number) {
+            Ok(found)
+        } else {
+            Err(FsError::NotPermitted)
+        }
+    }
+
+    /// Takes bits away that let others act as the owner, as if the owner had been changed.
     fn drop_set_id(&self, number: u64) -> FsResult<Attributes> {
         let user = self.system.attributes(number)?.user;
         let changes = Changes { user: Some(user), ..Changes::default() };
@@ -213,7 +229,7 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use esker_scm::{Kind, Mode, Moment, NewFile, mkfs};
+    use esker_scm::{Mode, Moment, NewFile, mkfs};
     use esker_scm_channel::ADDRESS_ATTRIBUTE;
 
     fn server(only_user: Option<u32>) -> (tempfile::TempDir, Server) {

@@ -200,6 +200,7 @@ fn others_see_at_once_that_a_write_took_set_user_id_away() {
         (0o6744, "echo more >> \"$0\"", 0o2744),
         (0o4644, "printf X | dd of=\"$0\" conv=notrunc 2> /dev/null", 0o644),
         (0o4644, "truncate -s 3 \"$0\"", 0o644),
+        (0o6755, "fallocate -l 9 \"$0\"", 0o755),
     ] {
         fs::write(&path, "before").unwrap();
         std::os::unix::fs::chown(&path, Some(nobody), Some(nobody)).unwrap();
@@ -210,4 +211,62 @@ fn others_see_at_once_that_a_write_took_set_user_id_away() {
         let found = permissions();
         assert!(status.success() && found == expected, "{command} on {mode:o}: {found:o}");
     }
+}
+
+/// Does something as nobody. Each thread has a user of its own.
+fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let acting = scope.spawn(|| {
+            let (user, group) = (rustix::process::Uid::from_raw(65_534), rustix::process::Gid::from_raw(65_534));
+            rustix::thread::set_thread_res_gid(group, group, group).unwrap();
+            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            act()
+        });
+        acting.join().unwrap()
+    })
+}
+
+/// The kernel asks for no change before some calls that write, and for chown(2) with neither owner nor group. Only the
+/// owner may do the second.
+#[test]
+fn set_user_id_is_taken_away_by_who_may_write_and_by_no_other() {
+    let Some(ground) = Ground::new() else { return };
+    let path = ground.path("file");
+    for folder in [ground.path("").parent().unwrap().to_path_buf(), ground.path("..")] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mode = || fs::metadata(&path).unwrap().mode() & 0o7777;
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    let change_nothing = || as_nobody(|| rustix::fs::chownat(CWD, &path, None, None, AtFlags::empty()));
+    fs::write(&path, "text").unwrap();
+    for before in [0o4755, 0o6755, 0o4777] {
+        set(before);
+        // The kernel says that it has closed the file some time after that. Until then the call may succeed.
+        let is_refused = (0..1000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            change_nothing() == Err(Errno::PERM)
+        });
+        assert!(is_refused && mode() == before, "{before:o}: {:o}", mode());
+    }
+    // What somebody has open may be about to be written, but is not.
+    let held = File::open(&path).unwrap();
+    assert_eq!((change_nothing(), mode()), (Ok(()), 0o4777));
+    drop(held);
+    let open = || OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let writes: [&(dyn Fn() + Sync); 3] = [
+        &|| rustix::fs::fallocate(open(), FallocateFlags::empty(), 0, 100).unwrap(),
+        &|| assert_eq!(rustix::fs::copy_file_range(open(), Some(&mut 0), open(), Some(&mut 50), 2), Ok(2)),
+        &|| open().write_all(b"x").unwrap(),
+    ];
+    for (index, write) in writes.into_iter().enumerate() {
+        set(0o6777);
+        as_nobody(write);
+        assert_eq!(mode(), 0o777, "way {index} to write");
+    }
+    // Anybody may change nothing of a file that has no such bits, and the owner of any.
+    set(0o755);
+    assert_eq!(change_nothing(), Ok(()));
+    std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+    set(0o6755);
+    assert_eq!((change_nothing(), mode()), (Ok(()), 0o755));
 }
