@@ -71,6 +71,15 @@ pub(crate) fn moment_of(time: SystemTime) -> Moment {
     }
 }
 
+/// The moment that the kernel asked for. The crate fuser subtracts the fraction of a second from times before 1970,
+/// where it has to be added; no other time gives what it returns.
+pub(crate) fn moment_asked(time: SystemTime) -> Moment {
+    let Err(before) = time.duration_since(UNIX_EPOCH) else { return moment_of(time) };
+    let (seconds, fraction) = (before.duration().as_secs(), before.duration().subsec_nanos());
+    let whole = i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1_000_000_000));
+    Moment(whole.map_or(-i64::MAX, |whole| i64::from(fraction) - whole))
+}
+
 /// What the clock says.
 #[expect(clippy::disallowed_methods, reason = "files have the times of the real world")]
 pub(crate) fn now() -> Moment {
@@ -87,6 +96,18 @@ mod tests {
             assert_eq!(moment_of(time_of(Moment(nanoseconds))), Moment(nanoseconds));
         }
         assert_eq!(moment_of(UNIX_EPOCH + Duration::from_secs(u64::MAX / 4)), Moment(i64::MAX));
+    }
+
+    #[test]
+    fn times_before_1970_have_fractions() {
+        // As the crate fuser does it.
+        let given = |seconds: i64, fraction| UNIX_EPOCH - Duration::new(seconds.unsigned_abs(), fraction);
+        for (seconds, fraction) in [(-1, 0), (-1, 999_999_999), (-5, 500_000_000), (-9_000_000_000, 1)] {
+            let expected = Moment(seconds * 1_000_000_000 + i64::from(fraction));
+            assert_eq!(moment_asked(given(seconds, fraction)), expected);
+        }
+        assert_eq!(moment_asked(given(i64::MIN, 0)), Moment(-i64::MAX));
+        assert_eq!(moment_asked(UNIX_EPOCH + Duration::new(7, 5)), Moment(7_000_000_005));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Requests of the kernel, each of them one call of the server, and its answer.
 
 use crate::answers::{answer, answer_attributes, answer_entry, answer_xattr, errno, generation, xattr_errno};
-use crate::attributes::{file_attributes, file_type, kind_of, moment_of};
+use crate::attributes::{file_attributes, file_type, kind_of, moment_asked};
 use crate::capabilities::{OPENED, WANTED};
 use crate::coherence::ANY;
 use crate::server::{Server, XattrError};
@@ -34,7 +34,7 @@ thread_local! {
 fn set_time(time: TimeOrNow) -> SetTime {
     match time {
         TimeOrNow::Now => SetTime::Now,
-        TimeOrNow::SpecificTime(time) => SetTime::At(moment_of(time)),
+        TimeOrNow::SpecificTime(time) => SetTime::At(moment_asked(time)),
     }
 }
 

@@ -168,7 +168,6 @@ fn entries_are_listed_once_while_others_go() {
 fn times_are_set_and_permissions_are_asked() {
     let Some(ground) = Ground::new() else { return };
     let file = OpenOptions::new().write(true).create_new(true).mode(0o604).open(ground.path("a")).unwrap();
-    // Before 1970 the crate fuser takes fractions of seconds for later ones, so that none is set here.
     let times = rustix::fs::Timestamps {
         last_access: rustix::fs::Timespec { tv_sec: -5, tv_nsec: 0 },
         last_modification: rustix::fs::Timespec { tv_sec: 4_000_000_000, tv_nsec: 999_999_999 },
@@ -177,6 +176,13 @@ fn times_are_set_and_permissions_are_asked() {
     let found = file.metadata().unwrap();
     assert_eq!((found.atime(), found.atime_nsec()), (-5, 0));
     assert_eq!((found.mtime(), found.mtime_nsec()), (4_000_000_000, 999_999_999));
+    for (seconds, fraction) in [(-1, 999_999_999), (-5, 500_000_000), (-1, 0)] {
+        let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: fraction };
+        let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+        rustix::fs::utimensat(CWD, ground.path("a"), &times, AtFlags::empty()).unwrap();
+        let found = file.metadata().unwrap();
+        assert_eq!((found.mtime(), found.mtime_nsec()), (seconds, fraction));
+    }
     let access = rustix::fs::access(ground.path("a"), rustix::fs::Access::EXEC_OK);
     assert_eq!(access, Err(Errno::ACCESS));
 }
