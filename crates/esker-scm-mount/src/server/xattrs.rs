@@ -21,7 +21,12 @@ impl From<FsError> for XattrError {
 }
 
 fn check_name(name: &[u8]) -> Result<(), XattrError> {
-    let is_kept = [&b"user."[..], b"trusted.", b"security."].iter().any(|prefix| name.starts_with(prefix));
+    let sorts = [&b"user."[..], b"trusted.", b"security."];
+    if sorts.contains(&name) {
+        // A sort alone names nothing.
+        return Err(XattrError::File(FsError::Invalid));
+    }
+    let is_kept = sorts.iter().any(|sort| name.starts_with(sort));
     if is_kept && name != b"security.capability" { Ok(()) } else { Err(XattrError::Unsupported) }
 }
 

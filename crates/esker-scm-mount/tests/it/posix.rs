@@ -36,6 +36,19 @@ fn data_and_names_stay() {
 }
 
 #[test]
+fn attributes_have_names() {
+    let Some(ground) = Ground::new() else { return };
+    let path = ground.path("file");
+    fs::write(&path, "").unwrap();
+    for sort in ["user.", "trusted.", "security."] {
+        assert_eq!(rustix::fs::setxattr(&path, sort, b"x", XattrFlags::empty()), Err(Errno::INVAL), "{sort}");
+        assert_eq!(rustix::fs::getxattr(&path, sort, &mut [0; 4]), Err(Errno::INVAL), "{sort}");
+        assert_eq!(rustix::fs::removexattr(&path, sort), Err(Errno::INVAL), "{sort}");
+    }
+    assert_eq!(rustix::fs::listxattr(&path, &mut [0; 100]), Ok(0));
+}
+
+#[test]
 fn what_loses_its_name_stays_usable() {
     let Some(mut ground) = Ground::new() else { return };
     let mut file = File::create_new(ground.path("file")).unwrap();
