@@ -10,6 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Descriptors that are looked after. What has a higher number is the kernel's alone.
 pub(crate) const DESCRIPTORS: usize = 65_536;
 
+/// Whether the C library may have a stream on a descriptor from the beginning of a program. What it reads and writes
+/// for `stdin`, `stdout` and `stderr` is not seen here, so that no placeholder may be there.
+pub(crate) fn is_of_streams(descriptor: RawFd) -> bool {
+    (0..3).contains(&descriptor)
+}
+
 static OWN: [AtomicBool; DESCRIPTORS] = [const { AtomicBool::new(false) }; DESCRIPTORS];
 /// Behind the highest that there ever was.
 static USED: AtomicUsize = AtomicUsize::new(0);

@@ -37,7 +37,11 @@ pub(super) fn duplicate_file(old: c_int, closes_on_exec: bool, duplicate: impl F
             if !file.is_left() && rustix::io::fcntl_setfd(raw::borrow(new), rustix::io::FdFlags::CLOEXEC).is_err() {
                 return Some(raw::fail(Errno::BADF));
             }
-            slots::put(new, Entry { file, closes_on_exec });
+            slots::put(new, Entry { file: file.clone(), closes_on_exec });
+            if own::is_of_streams(new) {
+                // If the owner has gone, the placeholder stays, and calls on it fail.
+                let _ = leaving::leave(&file, &changing);
+            }
         }
         drop(changing);
         if let Some(replaced) = replaced {

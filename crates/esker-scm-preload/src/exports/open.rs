@@ -35,6 +35,7 @@ fn open_inside(name: &CStr, flags: c_int, mode: mode_t) -> Option<c_int> {
     }
     let placeholder = rustix::io::fcntl_dupfd_cloexec(mounts::placeholder()?, 0);
     let placeholder = match placeholder {
+        Ok(placeholder) if own::is_of_streams(placeholder.as_raw()) => return None,
         Ok(placeholder) if (placeholder.as_raw() as usize) < own::DESCRIPTORS => placeholder,
         Ok(_) => return None,
         Err(error) => return Some(raw::fail(error)),

@@ -67,6 +67,7 @@ fn what_only_the_kernel_can_do_is_done_by_it() {
     run(&ground, "maps");
     run(&ground, "sees_no_old_pages_in_a_mapping");
     run(&ground, "prints");
+    run(&ground, "redirects_standard_output");
 }
 
 #[test]

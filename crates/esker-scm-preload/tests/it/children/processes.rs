@@ -169,3 +169,52 @@ fn prints() {
     assert_eq!(fs::read(directory().join("by a stream")).unwrap(), b"text");
     assert_eq!(fs::read(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap(), b"text");
 }
+
+/// Opens a file by the library.
+fn opened(name: &str) -> libc::c_int {
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
+    // SAFETY: the path ends in a zero byte.
+    let descriptor = unsafe { libc::open(c_path(name).as_ptr(), flags, 0o600) };
+    assert!(descriptor > 2 && is_placeholder(descriptor));
+    descriptor
+}
+
+/// Prints with the stream that a program has from the beginning.
+fn say(text: &str) {
+    let text = CString::new(text).unwrap();
+    // SAFETY: the formats end in a zero byte, and ask for what is passed.
+    unsafe {
+        assert!(libc::printf(c"%s".as_ptr(), text.as_ptr()) >= 0);
+        assert_eq!(libc::fflush(std::ptr::null_mut()), 0);
+    }
+}
+
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn redirects_standard_output() {
+    // SAFETY: descriptors of this test, and standard output, which it puts back.
+    unsafe {
+        let kept = libc::dup(1);
+        let log = opened("log");
+        assert_eq!(libc::write(log, c"first\n".as_ptr().cast(), 6), 6);
+        assert_eq!((libc::dup2(log, 1), libc::close(log)), (1, 0));
+        say("second\n");
+        assert_eq!(libc::write(1, c"third\n".as_ptr().cast(), 6), 6);
+        assert_eq!(libc::lseek(1, 0, libc::SEEK_CUR), 19);
+        // One that appends still does, for both of its descriptors.
+        let both = opened("both");
+        assert_eq!(libc::fcntl(both, libc::F_SETFL, libc::O_APPEND), 0);
+        assert_eq!((libc::dup3(both, 1, 0), libc::ftruncate(both, 3)), (1, 0));
+        say("a");
+        assert_eq!(libc::write(both, c"b".as_ptr().cast(), 1), 1);
+        assert_ne!(libc::fcntl(1, libc::F_GETFL) & libc::O_APPEND, 0);
+        // The lowest free number is that of standard output.
+        assert_eq!(libc::close(1), 0);
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
+        assert_eq!(libc::open(c_path("log").as_ptr(), flags, 0o600), 1);
+        say("fourth\n");
+        assert_eq!((libc::dup2(kept, 1), libc::close(kept), libc::close(both)), (1, 0, 0));
+    }
+    assert_eq!(fs::read_to_string(directory().join("log")).unwrap(), "first\nsecond\nthird\nfourth\n");
+    assert_eq!(fs::read(directory().join("both")).unwrap(), b"\0\0\0ab");
+}
