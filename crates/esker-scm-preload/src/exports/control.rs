@@ -95,6 +95,21 @@ unsafe fn control(fd: c_int, command: c_int, argument: usize, next: impl Fn() ->
     }
 }
 
+/// A call of ioctl(2); none if the kernel has to be asked. Whether the descriptor is closed when another program is run
+/// is known here; all else is asked of the side file.
+///
+/// # Safety
+/// As ioctl(2) says.
+unsafe fn control_device(fd: c_int, request: c_ulong, argument: usize) -> Option<c_int> {
+    if matches!(request, libc::FIOCLEX | libc::FIONCLEX) {
+        slots::file(fd)?;
+        slots::set_closes_on_exec(fd, request == libc::FIOCLEX);
+        return Some(0);
+    }
+    // SAFETY: the caller vouches for the argument.
+    aside(fd, |side| unsafe { libc::syscall(libc::SYS_ioctl, side, request, argument) }).map(|answer| answer as c_int)
+}
+
 /// lockf(3), by fcntl(2).
 fn lock_from_position(fd: c_int, command: c_int, length: off_t) -> Option<c_int> {
     let file = slots::file(fd)?;
@@ -152,7 +167,6 @@ aside! {
     fstatvfs(fd: c_int, into: *mut libc::statvfs) -> c_int;
     fstatvfs64(fd: c_int, into: *mut libc::statvfs64) -> c_int;
     fpathconf(fd: c_int, name: c_int) -> libc::c_long;
-    ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int;
     syncfs(fd: c_int) -> c_int;
     fallocate(fd: c_int, mode: c_int, offset: off_t, length: off_t) -> c_int;
     fallocate64(fd: c_int, mode: c_int, offset: off_t, length: off_t) -> c_int;
@@ -166,6 +180,10 @@ replace! {
     [fcntl, fcntl64, __fcntl] (fd: c_int, command: c_int, argument: usize) -> c_int, or next {
         // SAFETY: the caller vouches for the argument.
         unsafe { control(fd, command, argument, next) }.unwrap_or_else(next)
+    }
+    [ioctl] (fd: c_int, request: c_ulong, argument: usize) -> c_int, or next {
+        // SAFETY: the caller vouches for the argument.
+        unsafe { control_device(fd, request, argument) }.unwrap_or_else(next)
     }
     [lockf, lockf64] (fd: c_int, command: c_int, length: off_t) -> c_int, or next {
         lock_from_position(fd, command, length).unwrap_or_else(next)

@@ -190,6 +190,10 @@ fn duplicates_and_closes() {
         assert_eq!(libc::dup2(other.as_raw_fd(), number), number);
         assert_eq!(libc::fcntl(number, libc::F_GETFD), 0, "it is kept when another program is run");
         assert_eq!(libc::fcntl(other.as_raw_fd(), libc::F_GETFD), libc::FD_CLOEXEC);
+        for (request, expected) in [(libc::FIOCLEX, libc::FD_CLOEXEC), (libc::FIONCLEX, 0)] {
+            assert_eq!(libc::ioctl(number, request), 0);
+            assert_eq!(libc::fcntl(number, libc::F_GETFD), expected);
+        }
         let mut null = null;
         assert_eq!(null.seek(SeekFrom::End(0)).unwrap(), 10);
         let zero = File::open("/dev/zero").unwrap();
