@@ -5,6 +5,8 @@
 //! borrowed as a slice, only copied from and to, and nothing that is read from it is trusted to stay the same.
 
 mod instructions;
+#[cfg(test)]
+mod tests_of_paths;
 mod unsynced;
 mod view;
 
@@ -14,6 +16,7 @@ use rustix::fs::{FallocateFlags, FileType, FlockOperation};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags};
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use unsynced::Unsynced;
@@ -116,13 +119,14 @@ impl Mapped {
         Self::map(file, path, (length, is_device), what)
     }
 
-    /// Makes a sparse file of `length` bytes at `path`, which must not exist, and maps it.
+    /// Makes a sparse file of `length` bytes at `path`, which must not exist, and maps it. Who reads the file reads all
+    /// that is in the pool, so that it is its owner's alone.
     ///
     /// # Errors
     /// It exists, or cannot be made.
     pub fn create(path: &Path, length: u64) -> Result<Mapped, MapError> {
         let remedy = "choose another path, or remove what is there";
-        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| system(path, "cannot be made", error, remedy))?;
         Self::lock(&file, path, MapFor::Use)?;
         file.set_len(length).map_err(|error| system(path, "cannot have this size", error, "choose a smaller one"))?;
