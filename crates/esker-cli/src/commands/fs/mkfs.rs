@@ -5,8 +5,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use esker_core::words;
-use esker_scm::{Caller, FileSystem, Mapped, Mode, MountError, mkfs};
+use esker_core::{Bytes, words};
+use esker_scm::{Caller, FileSystem, Geometry, Mapped, Mode, MountError, PAGE, mkfs};
 
 use super::{describe, now, unmappable};
 use crate::args::FsMkfsArguments;
@@ -35,12 +35,23 @@ pub(super) fn run(arguments: &FsMkfsArguments) -> Result<ExitCode, Failure> {
 }
 
 fn make_file(path: &Path, size: u64) -> Result<(), Failure> {
+    check_size(path, size)?;
     cancel::leaves("the beginning of a pool may be left");
     let pool = Mapped::create(path, size).map_err(|error| unmappable(&error))?;
     fill(path, &pool).inspect_err(|_| {
         // What cannot be removed stays as an empty file.
         let _ = std::fs::remove_file(path);
     })
+}
+
+fn check_size(path: &Path, size: u64) -> Result<(), Failure> {
+    let refused = |what: &str| Failure::input(format!("{}: a pool of {} is too {what}", path.display(), Bytes(size)));
+    let (least, most) = (Geometry::PAGES_MIN * PAGE, Geometry::PAGES_MAX * PAGE);
+    match size {
+        size if size < least => Err(refused("small").with_hint(format!("the least size is {}", Bytes(least)))),
+        size if size > most => Err(refused("large").with_hint(format!("the largest size is {}", Bytes(most)))),
+        _ => Ok(()),
+    }
 }
 
 fn take_device(path: &Path, force: bool) -> Result<(), Failure> {

@@ -63,3 +63,25 @@ fn nothing_that_is_there_is_replaced_but_a_pool_with_force() {
     }
     assert!(refuses(&["unmount", "."]).contains("no pool is mounted there"));
 }
+
+#[test]
+fn sizes_that_no_pool_has_are_refused_before_a_file_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    for (size, what, limit) in
+        [("0", "too small", "256KiB"), ("255KiB", "too small", "256KiB"), ("100TiB", "too large", "1TiB")]
+    {
+        let error = esker_refuses(folder.path(), &["fs", "mkfs", "a.pool", "--size", size]);
+        assert!(error.contains(what) && error.contains(limit), "{error}");
+        assert!(!folder.path().join("a.pool").exists(), "{size}");
+    }
+}
+
+#[test]
+fn a_fifo_is_no_pool_and_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap().success());
+    for command in [&["mkfs", "--force"][..], &["check"], &["check", "--repair"], &["stat"]] {
+        let error = esker_refuses(folder.path(), &[&["fs"], command, &["fifo"]].concat());
+        assert!(error.contains("not a file and not a DAX device"), "{command:?}: {error}");
+    }
+}

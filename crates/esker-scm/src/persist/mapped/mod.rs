@@ -12,7 +12,7 @@ mod view;
 
 use super::{Persist, PersistError};
 use instructions::WriteBack;
-use rustix::fs::{FallocateFlags, FileType, FlockOperation};
+use rustix::fs::{FallocateFlags, FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags};
 use std::fs::File;
@@ -104,9 +104,12 @@ impl Mapped {
 
     fn open_for(path: &Path, what: MapFor) -> Result<Mapped, MapError> {
         let failed = |what, remedy| move |error: Errno| system(path, what, error.into(), remedy);
+        // A FIFO to which nobody writes would be waited for.
+        let without_waiting = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options()
             .read(true)
             .write(what == MapFor::Use)
+            .custom_flags(without_waiting)
             .open(path)
             .map_err(|error| system(path, "cannot be opened", error, "look at the path and at its permissions"))?;
         Self::lock(&file, path, what)?;
@@ -123,11 +126,18 @@ impl Mapped {
     /// that is in the pool, so that it is its owner's alone.
     ///
     /// # Errors
-    /// It exists, or cannot be made.
+    /// It exists, or cannot be made: then nothing is left there.
     pub fn create(path: &Path, length: u64) -> Result<Mapped, MapError> {
         let remedy = "choose another path, or remove what is there";
         let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| system(path, "cannot be made", error, remedy))?;
+        Self::map_new(file, path, length).inspect_err(|_| {
+            // What cannot be removed stays as a file that is no pool.
+            let _ = std::fs::remove_file(path);
+        })
+    }
+
+    fn map_new(file: File, path: &Path, length: u64) -> Result<Mapped, MapError> {
         Self::lock(&file, path, MapFor::Use)?;
         file.set_len(length).map_err(|error| system(path, "cannot have this size", error, "choose a smaller one"))?;
         Self::map(file, path, (length, false), MapFor::Use)

@@ -1,15 +1,31 @@
 //! What is at the path of a pool that is made or opened.
 
-use super::Mapped;
+use super::{MapError, Mapped};
+use rustix::fs::FileType;
 
 #[test]
 #[cfg_attr(miri, ignore = "Miri maps no files")]
-fn a_new_pool_is_its_owners() {
+fn a_new_pool_is_its_owners_and_leaves_nothing_if_it_cannot_be_made() {
     use std::os::unix::fs::MetadataExt;
     let folder = std::env::temp_dir().join(format!("esker-scm-made-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join("pool");
     drop(Mapped::create(&path, 1 << 20).unwrap());
     assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    assert!(Mapped::create(&path, 1 << 20).is_err() && path.exists());
+    std::fs::remove_file(&path).unwrap();
+    for length in [0, 1 << 50, u64::MAX] {
+        assert!(Mapped::create(&path, length).is_err() && !path.exists(), "{length} bytes");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri makes no FIFOs")]
+fn a_fifo_is_refused_at_once() {
+    let path = std::env::temp_dir().join(format!("esker-scm-fifo-{}", std::process::id()));
+    rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(matches!(Mapped::open_to_look(&path), Err(MapError::NoFile(_))));
+    assert!(matches!(Mapped::open(&path), Err(MapError::NoFile(_))));
+    std::fs::remove_file(&path).unwrap();
 }
