@@ -5,11 +5,11 @@ mod export;
 mod move_limits;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod volume_device;
 
 use std::error::Error;
 use std::fmt;
-use std::num::NonZeroUsize;
 
 use esker_catalogue::{CurrencyChange, Market, PriceChange};
 use esker_core::{Bytes, Hint, Nanos, Power, Ratio, did_you_mean, words};
@@ -18,6 +18,7 @@ use esker_study::InUse;
 
 pub(crate) use export::{Export, device_export, volume_export};
 pub(crate) use move_limits::{asleep_after, leave_above, move_budget};
+pub(crate) use threads::{threads, threads_or_one};
 pub(crate) use volume_device::{DevicePlace, VolumeDevice, device_place, volume_device};
 
 /// A value that an option does not accept.
@@ -97,16 +98,6 @@ pub(crate) fn count<T: TryFrom<u64>>(text: &str) -> Result<T, BadValue> {
 pub(crate) fn at_least_one<T: TryFrom<u64> + PartialOrd + From<u8>>(text: &str) -> Result<T, BadValue> {
     let count: T = count(text)?;
     if count < T::from(1) { Err(BadValue::new("it has to be at least 1")) } else { Ok(count) }
-}
-
-/// Parses a number of threads.
-pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, BadValue> {
-    let all = "leave --threads out to use all cores";
-    let count: usize = count(text)?;
-    if count > 4096 {
-        return Err(BadValue::with_hint("that is more threads than 4,096", all));
-    }
-    NonZeroUsize::new(count).ok_or_else(|| BadValue::with_hint("there has to be at least 1 thread", all))
 }
 
 /// Parses the number of devices that a design may use.
@@ -283,6 +274,12 @@ pub(crate) fn size(text: &str) -> Result<Bytes, BadValue> {
         Some(_) => BadValue::new("a size is zero or more"),
         None => BadValue::new(error.to_string()),
     })
+}
+
+/// Parses a size that something has to have.
+pub(crate) fn size_of_some(text: &str) -> Result<Bytes, BadValue> {
+    let size = size(text)?;
+    if size == Bytes(0) { Err(BadValue::new("it has to be at least 1B")) } else { Ok(size) }
 }
 
 /// The least and the most data that designs are made for. Less is a unit that was left out or mistaken; more needs more

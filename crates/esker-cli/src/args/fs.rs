@@ -189,15 +189,16 @@ pub(crate) struct FsBenchArguments {
     #[arg(long, value_enum, ignore_case = true, value_delimiter = ',', default_values = ["transfer", "postmark"])]
     pub(crate) work: Vec<FsWork>,
     /// Records of transfers
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = values::size,
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = values::size_of_some,
         default_value = "4KiB,64KiB,1MiB")]
     pub(crate) record: Vec<Bytes>,
     /// The file of each thread in transfers
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = values::size,
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = values::size_of_some,
         default_value = "128MiB")]
     pub(crate) file: Vec<Bytes>,
     /// Threads of transfers
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = values::threads, default_value = "1")]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = values::threads_or_one,
+        default_value = "1")]
     pub(crate) threads: Vec<NonZeroUsize>,
     /// Make each written record durable before the next one
     #[arg(long)]
@@ -212,7 +213,7 @@ pub(crate) struct FsBenchArguments {
     #[arg(long, value_name = "COUNT", value_parser = values::at_least_one::<u32>, default_value = "3")]
     pub(crate) runs: u32,
     /// The pool that is made for --library, and each file system of --peers
-    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "2GiB")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size_of_some, default_value = "2GiB")]
     pub(crate) pool: Bytes,
     /// Where to write the result as JSON.
     #[command(flatten)]

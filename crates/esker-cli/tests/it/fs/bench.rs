@@ -108,6 +108,12 @@ fn a_folder_that_does_not_work_is_an_error() {
     assert!(error.contains("no/such/folder") && error.contains("hint:"), "{error}");
     let error = esker_refuses(folder.path(), &["fs", "bench"]);
     assert!(error.contains("--peers"), "{error}");
+    for option in ["--record", "--file", "--pool"] {
+        let error = esker_refuses(folder.path(), &["fs", "bench", ".", option, "0"]);
+        assert!(error.contains(option) && error.contains("at least 1B"), "{error}");
+    }
+    let error = esker_refuses(folder.path(), &["fs", "bench", ".", "--threads", "0"]);
+    assert!(error.contains("leave --threads out for one"), "{error}");
 }
 
 #[test]
