@@ -1,11 +1,12 @@
 //! `esker fs check`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_scm::{CheckReport, Mapped, check, repair};
+use esker_scm::{CheckReport, Mapped, MountError, check, repair};
 
-use super::mount::unmountable;
+use super::mount::{advice, damage, unmountable};
 use super::unmappable;
 use crate::args::FsCheckArguments;
 use crate::cancel;
@@ -18,16 +19,43 @@ pub(super) fn run(arguments: &FsCheckArguments) -> Result<ExitCode, Failure> {
     let report = if arguments.repair {
         cancel::leaves("a part of the repair may be done: run it again");
         let pool = Mapped::open(path).map_err(|error| unmappable(&error))?;
-        repair(&pool).map_err(|error| unmountable(path, &error))?
+        repair(&pool).map_err(|error| unrepaired(path, &error))?
     } else {
         let pool = Mapped::open_to_look(path).map_err(|error| unmappable(&error))?;
-        check(&pool).map_err(|error| unmountable(path, &error))?
+        check(&pool).map_err(|error| unsound(path, &error))?
     };
-    output::print(&text(&report))?;
+    output::print(&text(&report, arguments.repair))?;
     Ok(if report.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn text(report: &CheckReport) -> String {
+/// Why a pool cannot be checked to its end: it is none, or its beginning is damaged.
+fn unsound(path: &Path, error: &MountError) -> Failure {
+    match damage(error) {
+        Some(damage) => Failure::work(format!("{}: {damage}", path.display())).with_hint(advice(path)),
+        None => broken(path, error),
+    }
+}
+
+/// Why a repair has ended before its end.
+fn unrepaired(path: &Path, error: &MountError) -> Failure {
+    match damage(error) {
+        Some(damage) => {
+            Failure::work(format!("{}: {damage}; this cannot be repaired", path.display())).with_hint(BACKUP)
+        }
+        None => broken(path, error),
+    }
+}
+
+fn broken(path: &Path, error: &MountError) -> Failure {
+    match error {
+        MountError::NoPool | MountError::Version(_) => unmountable(path, error),
+        _ => Failure::work(format!("{}: {error}", path.display())),
+    }
+}
+
+const BACKUP: &str = "copy the pool out of a backup";
+
+fn text(report: &CheckReport, is_repair: bool) -> String {
     let mut text = format!(
         "{} inodes in use, {} of them directories\n",
         words::count(report.inodes),
@@ -37,6 +65,8 @@ fn text(report: &CheckReport) -> String {
     report.problems.iter().for_each(|problem| text += &format!("{problem}\n"));
     if report.is_sound() {
         text += "sound\n";
+    } else if is_repair {
+        text += &format!("this cannot be repaired: {BACKUP}\n");
     }
     text
 }

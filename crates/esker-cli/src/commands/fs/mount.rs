@@ -1,8 +1,9 @@
 //! `esker fs mount`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use esker_scm::{FileSystem, Mapped, Mode, MountError};
+use esker_scm::{FileSystem, FsError, Mapped, Mode, MountError};
 use esker_scm_mount::{Mount, MountAtError, MountPoint, UnmountError};
 use esker_serve::{tell_ready, tell_stopping};
 
@@ -51,8 +52,25 @@ pub(super) fn mode(mode: FsMode) -> Mode {
 }
 
 /// Why a pool is not a file system that can be used.
-pub(super) fn unmountable(pool: &std::path::Path, error: &MountError) -> Failure {
-    Failure::input(format!("{}: {error}", pool.display()))
+pub(super) fn unmountable(pool: &Path, error: &MountError) -> Failure {
+    match damage(error) {
+        Some(damage) => Failure::input(format!("{}: {damage}", pool.display())).with_hint(advice(pool)),
+        None => Failure::input(format!("{}: {error}", pool.display())),
+    }
+}
+
+/// What to do about a damaged pool. It may be that a repair was tried already.
+pub(super) fn advice(pool: &Path) -> String {
+    format!("esker fs check --repair {}; what that cannot repair has to come out of a backup", pool.display())
+}
+
+/// What is damaged, if it is a pool that is damaged. What is to be done is another matter.
+pub(super) fn damage(error: &MountError) -> Option<String> {
+    match error {
+        MountError::Header => Some("both copies of the pool's header are damaged".to_string()),
+        MountError::File(FsError::Damaged(damage)) => Some(format!("damaged: {damage}")),
+        _ => None,
+    }
 }
 
 fn refused(error: &MountAtError) -> Failure {

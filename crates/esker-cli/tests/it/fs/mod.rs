@@ -85,3 +85,23 @@ fn a_fifo_is_no_pool_and_is_not_waited_for() {
         assert!(error.contains("not a file and not a DAX device"), "{command:?}: {error}");
     }
 }
+
+#[test]
+fn what_cannot_be_repaired_has_to_come_out_of_a_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    esker_ok(folder.path(), &["fs", "mkfs", "a.pool", "--size", "8MiB"]);
+    let path = folder.path().join("a.pool");
+    let mut bytes = fs::read(&path).unwrap();
+    // More than a bit of both copies of the header.
+    for at in [20, 40, 4096 + 20, 4096 + 40] {
+        bytes[at] ^= 0xff;
+    }
+    fs::write(&path, &bytes).unwrap();
+    let check = esker_in(folder.path(), &["fs", "check", "a.pool"]);
+    assert!(check.code == 1 && check.stderr.contains("hint: esker fs check --repair a.pool; "), "{}", check.stderr);
+    let repair = esker_in(folder.path(), &["fs", "check", "a.pool", "--repair"]);
+    assert!(repair.code == 1 && repair.stderr.contains("cannot be repaired"), "{}", repair.stderr);
+    assert!(!repair.stderr.contains("--repair") && repair.stderr.contains("out of a backup"), "{}", repair.stderr);
+    let mount = esker_refuses(folder.path(), &["fs", "mount", "a.pool", "."]);
+    assert!(mount.contains("what that cannot repair has to come out of a backup"), "{mount}");
+}
