@@ -65,11 +65,8 @@ impl<P: Persist> FileSystem<P> {
         let mut state = self.state.lock().expect("no call panics");
         let mut work = Work::new(&self.persist, self.mode, &mut state);
         let freed = work.state.freed;
-        let cleaned = work.clean(settings, now);
+        let cleaned = work.attempt(|work| work.clean(settings, now));
         work.state.cleaner.evacuations.own_freed += work.state.freed - freed;
-        if cleaned.is_err() {
-            work.abort();
-        }
         cleaned
     }
 

@@ -113,8 +113,8 @@ impl<P: Persist> Work<'_, P> {
         Ok(())
     }
 
-    /// Unmaps pages `from` to `to` of the file of `inode`, from the end, as far as the transaction has room; the first
-    /// page that is still to be done, or `from`.
+    /// Unmaps pages `from` to `to` of the file of `inode`, from the end, as far as the transaction has room, and the
+    /// pool has pages for leaves; the first page that is still to be done, or `from`.
     pub(crate) fn unmap(&mut self, inode: &mut Inode, from: u64, to: u64) -> FsResult<u64> {
         let mut end = inode.start + to;
         let first = inode.start + from;
@@ -127,10 +127,12 @@ impl<P: Persist> Work<'_, P> {
                     self.state.pending.freed.push((physical, RUN));
                     RUN
                 }
-                Entry::Run(physical) => {
-                    self.split(region, physical)?;
-                    continue;
-                }
+                Entry::Run(physical) => match self.split(region, physical) {
+                    Ok(()) => continue,
+                    // What is unmapped so far goes first, and leaves a page for the leaf.
+                    Err(FsError::NoSpace) if end < inode.start + to => break,
+                    Err(error) => return Err(error),
+                },
                 Entry::Leaf(leaf) => self.unmap_in_leaf(region, leaf, start, end)?,
                 _ => 0,
             };
@@ -172,6 +174,26 @@ impl<P: Persist> Work<'_, P> {
         }
         self.put_region(region, Entry::Leaf(leaf));
         Ok(())
+    }
+
+    /// Unmaps the pages from `from` on of the run that has it, behind the end of the file of `inode`. False, with
+    /// nothing changed, if no entry maps the run as a whole.
+    ///
+    /// The last page of the run becomes its leaf. As nobody reads it, it can be stored to before the transaction is
+    /// durable: after a crash the file has these bytes behind its end.
+    pub(super) fn shorten_run(&mut self, inode: &mut Inode, from: u64) -> FsResult<bool> {
+        let (region, kept) = ((inode.start + from) / RUN, (inode.start + from) % RUN);
+        let Entry::Run(first) = self.region(region)? else { return Ok(false) };
+        let leaf = first + RUN - 1;
+        self.zero_ahead(leaf * PAGE, PAGE);
+        for index in 0..kept {
+            let entry = Entry::Page(first + index).encode(index);
+            self.store_ahead(leaf * PAGE + index * 8, &entry.to_le_bytes());
+        }
+        self.put_region(region, Entry::Leaf(leaf));
+        self.state.pending.freed.push((first + kept, leaf - first - kept));
+        inode.mapped = inode.mapped.checked_sub(RUN - kept).ok_or(FsError::Damaged(Damage::Entry(region * RUN)))?;
+        Ok(true)
     }
 
     /// Maps virtual pages from `at` on, which are mapped and lie in one region, to other physical pages. Those that

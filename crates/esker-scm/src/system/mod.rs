@@ -146,22 +146,17 @@ impl<P: Persist> FileSystem<P> {
         let mut state = self.state.lock().expect("no call panics");
         let mut work = Work::new(&self.persist, self.mode, &mut state);
         loop {
-            match call(&mut work) {
-                Ok(result) => {
-                    work.commit()?;
-                    return Ok(result);
-                }
-                Err(error) => {
-                    work.abort();
-                    let may_try_again = match error {
-                        FsError::NoSpace => work.reclaim()?,
-                        FsError::NoVirtualSpace => work.compact_virtual_space()?,
-                        _ => false,
-                    };
-                    if !may_try_again {
-                        return Err(error);
-                    }
-                }
+            let error = match work.attempt(&mut call) {
+                Ok(result) => return Ok(result),
+                Err(error) => error,
+            };
+            let may_try_again = match error {
+                FsError::NoSpace => work.attempt(Work::reclaim)?,
+                FsError::NoVirtualSpace => work.attempt(Work::compact_virtual_space)?,
+                _ => false,
+            };
+            if !may_try_again {
+                return Err(error);
             }
         }
     }

@@ -3,8 +3,8 @@
 
 use super::work::Work;
 use crate::error::FsResult;
-use crate::layout::inode::PER_PAGE;
-use crate::layout::{Kind, PAGE};
+use crate::layout::inode::{Inode, PER_PAGE};
+use crate::layout::{Kind, PAGE, RUN};
 use crate::persist::Persist;
 
 impl<P: Persist> Work<'_, P> {
@@ -80,7 +80,7 @@ impl<P: Persist> Work<'_, P> {
         let (before, used) = (inode.mapped, inode.size.div_ceil(PAGE));
         let mut end = inode.reserved;
         while end > used {
-            let left = self.unmap(&mut inode, used, end)?;
+            let left = self.unmap_behind_end(&mut inode, used, end)?;
             self.put_inode(number, &inode)?;
             self.commit()?;
             if let Some(data) = &mut data {
@@ -89,5 +89,16 @@ impl<P: Persist> Work<'_, P> {
             end = left;
         }
         Ok(inode.mapped < before)
+    }
+
+    /// Unmaps pages `from` to `to`, which lie behind the end of the file, as [`Work::unmap`] does. The run that keeps
+    /// its first pages needs no page for its leaf: a full pool has none.
+    fn unmap_behind_end(&mut self, inode: &mut Inode, from: u64, to: u64) -> FsResult<u64> {
+        let kept = from % RUN;
+        let whole = from - kept + if kept > 0 { RUN } else { 0 };
+        if to > whole {
+            return self.unmap(inode, whole, to);
+        }
+        if to == whole && self.shorten_run(inode, from)? { Ok(from) } else { self.unmap(inode, from, to) }
     }
 }

@@ -26,6 +26,14 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    fn is_empty(&self) -> bool {
+        let Pending { taken, freed, taken_virtual, freed_virtual, taken_inodes, freed_inodes, names, grown } = self;
+        let has_pages = !taken.is_empty() || !freed.is_empty();
+        let has_virtual_pages = !taken_virtual.is_empty() || !freed_virtual.is_empty();
+        let has_inodes = !taken_inodes.is_empty() || !freed_inodes.is_empty();
+        !has_pages && !has_virtual_pages && !has_inodes && names.is_empty() && grown.is_empty()
+    }
+
     /// Frees a physical page.
     pub(super) fn free(&mut self, page: u64) {
         match self.freed.last_mut() {
@@ -35,7 +43,7 @@ impl Pending {
     }
 }
 
-/// The state of a pool while a call works on it.
+/// The state of a pool while a call works on it. What was not committed when it ends is forgotten, however it ends.
 pub(crate) struct Work<'a, P> {
     pub(crate) persist: &'a P,
     pub(super) mode: Mode,
@@ -114,6 +122,16 @@ impl<'a, P: Persist> Work<'a, P> {
         Ok(())
     }
 
+    /// Makes a transaction of `call`: it is committed if the call succeeds, and else forgotten, so that nothing of it
+    /// becomes a part of the next one.
+    pub(super) fn attempt<T>(&mut self, call: impl FnOnce(&mut Self) -> FsResult<T>) -> FsResult<T> {
+        let result = call(self).and_then(|result| self.commit().map(|()| result));
+        if result.is_err() {
+            self.abort();
+        }
+        result
+    }
+
     /// Makes the transaction durable. Without stores nothing is written.
     pub(crate) fn commit(&mut self) -> FsResult<()> {
         let State { log, transaction, plan, .. } = &mut *self.state;
@@ -130,8 +148,7 @@ impl<'a, P: Persist> Work<'a, P> {
 
     /// Forgets the transaction.
     pub(crate) fn abort(&mut self) {
-        self.state.transaction.clear();
-        self.state.settle_abort();
+        self.state.forget_transaction();
     }
 
     /// Empties the log: a mount has nothing to make good.
@@ -150,7 +167,25 @@ impl<'a, P: Persist> Work<'a, P> {
     }
 }
 
+impl<P> Drop for Work<'_, P> {
+    fn drop(&mut self) {
+        if !self.state.is_settled() {
+            self.state.forget_transaction();
+        }
+    }
+}
+
 impl State {
+    /// Whether no transaction is under way.
+    fn is_settled(&self) -> bool {
+        self.transaction.is_empty() && self.pending.is_empty()
+    }
+
+    fn forget_transaction(&mut self) {
+        self.transaction.clear();
+        self.settle_abort();
+    }
+
     fn settle_commit(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         self.freed += pending.freed.iter().map(|&(_, pages)| pages).sum::<u64>();

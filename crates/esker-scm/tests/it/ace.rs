@@ -171,6 +171,24 @@ fn pages_of_the_mapping_table_that_become_data_survive_a_loss_of_power() {
     println_states("pages of the table that become data", states);
 }
 
+/// The last page of a run becomes its leaf as what lies behind the end of a file is freed. Whatever power leaves of
+/// that, nobody sees it when the file grows again.
+#[test]
+fn a_run_that_is_cut_survives_a_loss_of_power() {
+    let page = 4096;
+    let operations = [Create("/cut".into()), Write("/cut".into(), 0, 512 * page, 1)];
+    let base = Base::after(1400, &operations);
+    let operations = [
+        Truncate("/cut".into(), 100 * page + 5),
+        Clean { is_full: true },
+        Truncate("/cut".into(), 512 * page),
+        Write("/cut".into(), 400 * page, 112 * page, 2),
+    ];
+    let bounds = Bounds { states: 4, check_every: 2, again_every: 4, states_again: 2 };
+    let states = enumerate(&base, &operations, Mode::Data, bounds, 1).unwrap();
+    assert!(states > 20, "{states}");
+}
+
 /// The cleaner works between operations, and loses power, too.
 #[test]
 fn the_cleaner_survives_a_loss_of_power() {
