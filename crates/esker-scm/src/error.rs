@@ -42,7 +42,7 @@ pub enum FsError {
     #[error("the pool has no virtual space for this file in one piece")]
     NoVirtualSpace,
     /// EFBIG
-    #[error("the file would be larger than the pool's virtual space allows")]
+    #[error("the file would be larger than the pool's virtual space, or its log, allows")]
     FileTooLarge,
     /// EMLINK
     #[error("too many links")]

@@ -34,11 +34,27 @@ impl Geometry {
 
     /// The geometry of a pool of `pages`, between [`Geometry::PAGES_MIN`] and [`Geometry::PAGES_MAX`].
     pub fn plan(pages: u64) -> Geometry {
-        let virtual_pages = (pages * Self::VIRTUAL).next_power_of_two().max(4 * RUN);
+        // The longest transaction moves the largest file that can grow, which has a quarter of the virtual space: two
+        // entries for each of its regions, and then the entries of one leaf; or it writes some pages of a directory
+        // and their entries.
+        let regions = Self::virtual_pages_of(pages) / RUN;
+        Self::plan_with_log(pages, regions / 4 * 16)
+    }
+
+    /// The geometry of a pool with layout version 1. Its log has two entries for each run of physical space: files with
+    /// more holes than that cannot move there.
+    pub(crate) fn plan_of_version_1(pages: u64) -> Geometry {
+        Self::plan_with_log(pages, pages.div_ceil(RUN) * 16)
+    }
+
+    fn virtual_pages_of(pages: u64) -> u64 {
+        (pages * Self::VIRTUAL).next_power_of_two().max(4 * RUN)
+    }
+
+    fn plan_with_log(pages: u64, bytes_to_move: u64) -> Geometry {
+        let virtual_pages = Self::virtual_pages_of(pages);
         let table_pages = (virtual_pages / RUN * 8).div_ceil(PAGE);
-        // The longest transaction moves the largest file: two entries for each run of physical space, and the entries
-        // of one leaf; or it writes some pages of a directory and their entries.
-        let log_half_bytes = (pages.div_ceil(RUN) * 16 + 3 * PAGE).next_multiple_of(PAGE);
+        let log_half_bytes = (bytes_to_move + 3 * PAGE).next_multiple_of(PAGE);
         let table = Self::LOG + 2 * log_half_bytes / PAGE;
         let wear = table + table_pages;
         let data = wear + (64 + pages * 4).div_ceil(PAGE);

@@ -19,8 +19,9 @@ use crate::moment::Moment;
 
 /// Bytes of a header.
 pub(crate) const HEADER: usize = 128;
-/// The version of the layout that this program writes and reads.
-pub(crate) const VERSION: u32 = 1;
+/// The latest version of the layout, which this program writes. It reads version 1, too, whose log is shorter where
+/// pools are large; smaller ones are of version 1 still.
+pub(crate) const VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"ESKERSCM";
 
 /// What a pool says of itself.
@@ -46,11 +47,16 @@ pub(crate) enum HeaderFault {
 }
 
 impl Header {
+    /// The first version of the layout with this geometry.
+    fn version(&self) -> u32 {
+        if self.geometry == Geometry::plan_of_version_1(self.geometry.pages) { 1 } else { VERSION }
+    }
+
     /// The bytes of the copy in page `copy`.
     pub(crate) fn encode(&self, copy: u64) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         bytes[4..12].copy_from_slice(MAGIC);
-        bytes[12..16].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.version().to_le_bytes());
         let plan = self.geometry;
         let sizes = [plan.pages, plan.virtual_pages, plan.log_half_bytes, plan.table, plan.data];
         for (field, size) in bytes[16..56].chunks_exact_mut(8).zip(sizes) {
@@ -71,15 +77,16 @@ impl Header {
         if !is_sound {
             return Err(HeaderFault::Damaged);
         }
-        match number32(bytes, 12) {
-            VERSION => {}
+        let plan = match number32(bytes, 12) {
+            1 => Geometry::plan_of_version_1,
+            VERSION => Geometry::plan,
             other => return Err(HeaderFault::Version(other)),
-        }
+        };
         let pages = number64(bytes, 16);
         if !(Geometry::PAGES_MIN..=Geometry::PAGES_MAX).contains(&pages) {
             return Err(HeaderFault::Damaged);
         }
-        let geometry = Geometry::plan(pages);
+        let geometry = plan(pages);
         let said = [24, 32, 40, 48].map(|at| number64(bytes, at));
         if said != [geometry.virtual_pages, geometry.log_half_bytes, geometry.table, geometry.data] {
             return Err(HeaderFault::Damaged);
@@ -101,12 +108,24 @@ mod tests {
         assert_eq!(Header::decode(&bytes, 0), Err(HeaderFault::Damaged));
         assert_eq!(Header::decode(&[0; HEADER], 0), Err(HeaderFault::NoPool));
         let mut newer = bytes;
-        newer[12] = 2;
+        newer[12] = 3;
         seal::seal(&mut newer, 1);
-        assert_eq!(Header::decode(&newer, 1), Err(HeaderFault::Version(2)));
+        assert_eq!(Header::decode(&newer, 1), Err(HeaderFault::Version(3)));
         let mut impossible = bytes;
         impossible[48] ^= 1;
         seal::seal(&mut impossible, 1);
         assert_eq!(Header::decode(&impossible, 1), Err(HeaderFault::Damaged));
+    }
+
+    #[test]
+    fn pools_of_version_1_are_read_and_stay_what_they_are() {
+        for (pages, version) in [(4096, 1), (1 << 20, 2)] {
+            let old = Header { geometry: Geometry::plan_of_version_1(pages), identity: [3; 16], made: Moment(9) };
+            assert_eq!(old.encode(0)[12], 1);
+            assert_eq!(Header::decode(&old.encode(0), 0), Ok(old));
+            let new = Header { geometry: Geometry::plan(pages), ..old };
+            assert_eq!(u32::from(new.encode(0)[12]), version, "{pages} pages");
+            assert_eq!(Header::decode(&new.encode(0), 0), Ok(new));
+        }
     }
 }

@@ -19,7 +19,7 @@
 
 mod transaction;
 
-pub(crate) use transaction::Transaction;
+pub(crate) use transaction::{Transaction, store_bytes};
 
 use crate::layout::{Geometry, number32, number64, seal};
 use crate::persist::{Persist, PersistError};

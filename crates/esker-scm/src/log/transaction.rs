@@ -7,6 +7,11 @@ use crate::persist::Persist;
 /// Bytes before those of a store: its address and its length.
 const STORE: usize = 16;
 
+/// Bytes that a store of `length` bytes takes.
+pub(crate) fn store_bytes(length: u64) -> u64 {
+    STORE as u64 + length.next_multiple_of(8)
+}
+
 /// Stores that are to be made together. Reads through it see them.
 #[derive(Debug)]
 pub(crate) struct Transaction {
@@ -39,9 +44,15 @@ impl Transaction {
                 return self.append(bytes);
             }
         }
+        self.append_store(at, bytes);
+    }
+
+    /// Adds a store behind all others, without a look for an earlier one of these bytes: that takes long if there are
+    /// very many stores.
+    pub(crate) fn append_store(&mut self, at: u64, bytes: &[u8]) {
         self.last = Some(self.image.len());
         self.image.extend_from_slice(&at.to_le_bytes());
-        self.image.extend_from_slice(&length.to_le_bytes());
+        self.image.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         self.append(bytes);
     }
 

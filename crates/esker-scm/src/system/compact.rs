@@ -4,7 +4,7 @@
 //! addresses, so that free blocks become one. Only entries of the mapping table move.
 
 use super::work::Work;
-use crate::error::FsResult;
+use crate::error::{FsError, FsResult};
 use crate::layout::PAGE;
 use crate::layout::inode::{Inode, PER_PAGE};
 use crate::persist::Persist;
@@ -20,7 +20,11 @@ impl<P: Persist> Work<'_, P> {
             has_changed |= self.trim_virtual(number)?;
         }
         for number in 1..=self.state.inode_pages * PER_PAGE {
-            has_changed |= self.move_down(number)?;
+            // A file that cannot move, for want of a page or of room in the log, stays where it is.
+            has_changed |= match self.attempt(|work| work.move_down(number)) {
+                Err(FsError::NoSpace | FsError::FileTooLarge) => false,
+                moved => moved?,
+            };
         }
         Ok(has_changed)
     }

@@ -10,11 +10,16 @@ use crate::error::{Damage, FsError, FsResult};
 use crate::layout::entry::Entry;
 use crate::layout::inode::Inode;
 use crate::layout::{PAGE, RUN};
+use crate::log::store_bytes;
 use crate::persist::Persist;
 use crate::space::Extent;
 
 /// Log bytes that [`Work::unmap`] may need for one region: a leaf of 512 entries, its own entry, and their headers.
 const UNMAP_ROOM: u64 = PAGE + 64;
+/// Log bytes for what a call stores after it has moved a file: every second entry of a leaf, names and inodes.
+const ROOM_AFTER_MOVE: u64 = PAGE / 2 * 3 + 1024;
+/// Most empty entries in a store of entries that move: the store's own address and length take as much.
+const GAP_MAX: u64 = 2;
 
 impl<P: Persist> Work<'_, P> {
     fn read_bits(&self, at: u64) -> u64 {
@@ -235,6 +240,9 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Gives the file of `inode` at least `pages` of virtual space. If it has fewer, it moves to a new place.
+    ///
+    /// # Errors
+    /// There is no such place, or the file has so many entries of the table that the log has no room for them.
     pub(crate) fn reserve(&mut self, inode: &mut Inode, pages: u64) -> FsResult<()> {
         if pages <= inode.reserved {
             return Ok(());
@@ -256,18 +264,45 @@ impl<P: Persist> Work<'_, P> {
         let old = *inode;
         inode.start = start;
         if old.reserved >= RUN {
-            for step in 0..old.reserved / RUN {
-                let entry = self.region(old.start / RUN + step)?;
-                if entry != Entry::Empty {
-                    self.put_region(start / RUN + step, entry);
-                    self.put_region(old.start / RUN + step, Entry::Empty);
-                }
-            }
+            self.move_regions(old.start / RUN, start / RUN, old.reserved / RUN)?;
         } else if old.reserved > 0 && old.mapped > 0 {
             self.move_entries(&old, start)?;
         }
         if old.reserved > 0 {
             self.state.pending.freed_virtual.push((old.start, old.reserved));
+        }
+        Ok(())
+    }
+
+    /// Moves `regions` entries of the table's first level from region `from` on to region `to` on. Stretches of them
+    /// are one store each: a file has an entry for each 2 MiB that it could have.
+    ///
+    /// # Errors
+    /// The log has no room for them; nothing has changed then.
+    fn move_regions(&mut self, from: u64, to: u64, regions: u64) -> FsResult<()> {
+        let mut stretches: Vec<(u64, Vec<u8>)> = Vec::new();
+        for step in 0..regions {
+            let entry = self.region(from + step)?;
+            if entry == Entry::Empty {
+                continue;
+            }
+            let moved = entry.encode(to + step).to_le_bytes();
+            match stretches.last_mut() {
+                Some((first, bytes)) if step - *first - bytes.len() as u64 / 8 <= GAP_MAX => {
+                    bytes.resize((step - *first) as usize * 8, 0);
+                    bytes.extend_from_slice(&moved);
+                }
+                _ => stretches.push((step, moved.to_vec())),
+            }
+        }
+        let bytes_of_stores: u64 = stretches.iter().map(|(_, bytes)| store_bytes(bytes.len() as u64)).sum();
+        if 2 * bytes_of_stores + ROOM_AFTER_MOVE > self.room() {
+            return Err(FsError::FileTooLarge);
+        }
+        let plan = self.state.plan;
+        for (step, bytes) in stretches {
+            self.state.transaction.append_store(plan.region_entry(to + step), &bytes);
+            self.state.transaction.append_store(plan.region_entry(from + step), &vec![0; bytes.len()]);
         }
         Ok(())
     }

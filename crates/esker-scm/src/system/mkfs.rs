@@ -50,6 +50,15 @@ pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) ->
         pages if pages > Geometry::PAGES_MAX => return Err(MkfsError::TooLarge { bytes }),
         pages => Geometry::plan(pages),
     };
+    mkfs_with(persist, plan, identity, caller)
+}
+
+fn mkfs_with<P: Persist>(
+    persist: &P,
+    plan: Geometry,
+    identity: [u8; 16],
+    caller: &Caller<'_>,
+) -> Result<(), MkfsError> {
     back_metadata(persist, &plan)?;
     // Whatever was there is no pool from here on.
     persist.zero_streaming(0, 2 * PAGE);
@@ -130,4 +139,36 @@ pub(crate) fn superblock<P: Persist>(work: &Work<'_, P>) -> FsResult<Superblock>
     let mut bytes = [0; SUPERBLOCK];
     work.read(superblock_address(work)?, &mut bytes);
     Superblock::decode(&bytes).ok_or(FsError::Damaged(Damage::Superblock))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FileSystem, Moment, NewFile, Recording, check};
+
+    /// A pool of version 1, whose log has no room for a file that has more regions than its runs, refuses to move it,
+    /// and goes on.
+    #[test]
+    #[cfg_attr(miri, ignore = "so large a pool takes very long")]
+    fn a_file_with_too_many_regions_for_an_old_log_does_not_grow() {
+        let caller = Caller { user: 0, group: 0, groups: &[], now: Moment(1) };
+        let (pages, regions, run) = (1 << 17, 1024, 512 * PAGE);
+        let pool = Recording::without_crashes(vec![0; (pages * PAGE) as usize]);
+        mkfs_with(&pool, Geometry::plan_of_version_1(pages), [7; 16], &caller).unwrap();
+        let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
+        let made = system.make(&caller, ROOT, b"sparse", &NewFile::new(Kind::File, 0o600)).unwrap();
+        let file = system.open(made.number).unwrap();
+        system.set_size(&caller, &file, regions * run).unwrap();
+        for region in 0..regions {
+            assert_eq!(system.write(&caller, &file, region * run, &[7]), Ok(1));
+        }
+        let before = system.attributes(made.number).unwrap();
+        assert_eq!(system.set_size(&caller, &file, regions * run + 1).map(drop), Err(FsError::FileTooLarge));
+        assert_eq!(system.append(&caller, &file, &[8]), Err(FsError::FileTooLarge));
+        assert_eq!(system.attributes(made.number).unwrap(), before);
+        assert_eq!(system.write(&caller, &file, regions * run - 1, &[9]), Ok(1));
+        system.close(file).unwrap();
+        let report = check(&system.unmount().unwrap()).unwrap();
+        assert!(report.is_sound(), "{:?}", report.problems);
+    }
 }

@@ -82,7 +82,7 @@ impl<'a, P: Persist> Work<'a, P> {
 
     /// Bytes that the transaction can still take.
     pub(crate) fn room(&self) -> u64 {
-        self.state.plan.log_half_bytes - self.state.transaction.bytes()
+        self.state.plan.log_half_bytes.saturating_sub(self.state.transaction.bytes())
     }
 
     /// Address of inode `number`.
@@ -137,6 +137,11 @@ impl<'a, P: Persist> Work<'a, P> {
         let State { log, transaction, plan, .. } = &mut *self.state;
         if transaction.is_empty() {
             return Ok(());
+        }
+        if transaction.bytes() > plan.log_half_bytes {
+            // Nothing that a call could free would help.
+            self.abort();
+            return Err(FsError::FileTooLarge);
         }
         if let Err(error) = log.commit(self.persist, plan, transaction) {
             self.abort();

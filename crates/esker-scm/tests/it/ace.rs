@@ -184,8 +184,13 @@ fn a_run_that_is_cut_survives_a_loss_of_power() {
         Truncate("/cut".into(), 512 * page),
         Write("/cut".into(), 400 * page, 112 * page, 2),
     ];
-    let bounds = Bounds { states: 4, check_every: 2, again_every: 4, states_again: 2 };
-    let states = enumerate(&base, &operations, Mode::Data, bounds, 1).unwrap();
+    states_of_bounded(&base, &operations, 4);
+}
+
+/// Makes the operations on larger files, and recovers up to `most` states at each fence.
+pub(crate) fn states_of_bounded(base: &Base, operations: &[Operation], most: usize) {
+    let bounds = Bounds { states: most, check_every: 2, again_every: 4, states_again: 2 };
+    let states = enumerate(base, operations, Mode::Data, bounds, 1).unwrap();
     assert!(states > 20, "{states}");
 }
 

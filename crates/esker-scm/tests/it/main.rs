@@ -16,5 +16,6 @@ mod operation;
 mod permissions;
 mod random;
 mod shared;
+mod sparse;
 mod threads;
 mod wear;
