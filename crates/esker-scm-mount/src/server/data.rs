@@ -65,7 +65,7 @@ impl Server {
         let handle = held.handle();
         let had_set_id = handle.has_set_id();
         let written = if is_from_mapping {
-            self.with_room(|| self.system.write(&Caller::root(now()), handle, offset, bytes))?
+            self.write_back(handle, offset, bytes)?
         } else {
             // No permission is asked, so no groups are needed.
             let caller = Caller { user: request.uid(), group: request.gid(), groups: &[], now: now() };
@@ -80,6 +80,16 @@ impl Server {
             self.system.sync_data(handle)?;
         }
         Ok(written)
+    }
+
+    /// Writes all bytes of pages that the kernel had: it takes a short count for a success, and would forget the rest.
+    fn write_back(&self, handle: &Handle, offset: u64, bytes: &[u8]) -> FsResult<usize> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let (at, rest) = (offset + done as u64, &bytes[done..]);
+            done += self.with_room(|| self.system.write(&Caller::root(now()), handle, at, rest))?;
+        }
+        Ok(done)
     }
 
     pub(crate) fn sync(&self, number: u64, is_data: bool) -> FsResult<()> {

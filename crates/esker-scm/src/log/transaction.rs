@@ -114,7 +114,7 @@ impl Transaction {
     }
 
     /// Whether stores outside the log have to be durable first.
-    pub(super) fn waits_for_stores(&self) -> bool {
+    pub(crate) fn waits_for_stores(&self) -> bool {
         self.waits_for_stores
     }
 

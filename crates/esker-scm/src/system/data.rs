@@ -84,21 +84,33 @@ impl<P: Persist> FileSystem<P> {
         let may_overwrite = end <= data.size && (!handle.node.has_set_id() || caller.is_root());
         if may_overwrite && let Some(worn) = self.overwrite(data, offset, bytes)? {
             handle.node.note_modified(caller.now);
-            worn.into_iter().try_for_each(|page| self.level(handle, data, page))?;
+            for page in worn {
+                match self.level(handle, data, page) {
+                    // The bytes are written: there is no page for a leaf, and these stay worn for now.
+                    Err(FsError::NoSpace) => break,
+                    leveled => leveled?,
+                }
+            }
             return Ok(bytes.len());
         }
         let mut done = 0;
         while done < bytes.len() {
             self.zero_gap(handle, data, offset)?;
             let (at, rest) = (offset + done as u64, &bytes[done..]);
-            let step = self.transact(|work| work.write_step(caller, handle.number(), data, at, rest));
+            let write =
+                |is_whole| self.transact(|work| work.write_step(caller, handle.number(), data, (at, rest), is_whole));
+            let step = match write(true) {
+                Err(FsError::NoSpace) => write(false),
+                step => step,
+            };
             match step {
                 Ok(step) => {
                     step.added.into_iter().for_each(|extent| data.extents.insert(extent));
                     data.size = step.size;
                     done += step.written;
                 }
-                Err(FsError::NoSpace) if done > 0 => break,
+                // What was written is told; whoever goes on is told why it cannot be.
+                Err(FsError::NoSpace | FsError::NoVirtualSpace | FsError::FileTooLarge) if done > 0 => break,
                 Err(error) => return Err(error),
             }
         }
@@ -155,8 +167,14 @@ impl<P: Persist> FileSystem<P> {
             .sum();
         let mut end = offset;
         if mapped > ZERO_MAX && !data.is_shared() {
-            self.unmap(handle, data, whole, offset.div_ceil(PAGE))?;
-            end = end.min(whole * PAGE);
+            match self.unmap(handle, data, whole, offset.div_ceil(PAGE)) {
+                // There is no page for a leaf: what is still mapped is zeroed.
+                Err(FsError::NoSpace) => {}
+                unmapped => {
+                    unmapped?;
+                    end = end.min(whole * PAGE);
+                }
+            }
         }
         zero(&self.persist, data, size, end);
         // Durable before the size.
@@ -204,31 +222,37 @@ fn store<P: Persist>(persist: &P, mode: Mode, at: u64, bytes: &[u8]) {
 
 impl<P: Persist> Work<'_, P> {
     /// Writes up to the end of a run of the file: data first, then one transaction that maps their pages and sets the
-    /// size.
+    /// size. If the pool has too few pages, nothing is written if `is_whole`, else what fits.
     fn write_step(
         &mut self,
         caller: &Caller<'_>,
         number: u64,
         data: &Data,
-        offset: u64,
-        bytes: &[u8],
+        (offset, bytes): (u64, &[u8]),
+        is_whole: bool,
     ) -> FsResult<Step> {
         let mut inode = self.inode(number)?;
         let first = offset / PAGE;
         let run_end = (first / RUN + 1) * RUN;
-        let bytes = &bytes[..bytes.len().min((run_end * PAGE - offset) as usize)];
-        let end = offset + bytes.len() as u64;
-        let last = end.div_ceil(PAGE);
+        let mut bytes = &bytes[..bytes.len().min((run_end * PAGE - offset) as usize)];
+        let last = (offset + bytes.len() as u64).div_ceil(PAGE);
         let mut added = Vec::new();
-        let kept_for_later = self.pages_for_later(&inode, data, last, run_end);
+        let kept_for_later = if is_whole { self.pages_for_later(&inode, data, last, run_end) } else { 0 };
         self.reserve(&mut inode, last + kept_for_later)?;
-        for (page, pages, physical) in data.extents.pieces(first, last + kept_for_later) {
-            match physical {
-                Some(physical) => self.store_pages(Extent { page, physical, pages }, offset, bytes),
-                None => self.fill_hole(&mut inode, (page, pages), (offset, bytes), &mut added)?,
+        let filled = self.fill_holes(&mut inode, data, (first, last + kept_for_later), (offset, bytes), &mut added)?;
+        if filled < last + kept_for_later {
+            if is_whole || filled == first {
+                return Err(FsError::NoSpace);
+            }
+            bytes = &bytes[..(filled * PAGE - offset) as usize];
+        }
+        // Bytes that are overwritten at last: from here on the call does not fail for want of pages.
+        for (page, pages, physical) in data.extents.pieces(first, last.min(filled)) {
+            if let Some(physical) = physical {
+                self.store_pages(Extent { page, physical, pages }, offset, bytes);
             }
         }
-        let size = inode.size.max(end);
+        let size = inode.size.max(offset + bytes.len() as u64);
         inode.size = size;
         (inode.modified, inode.changed) = (caller.now, caller.now);
         if !caller.is_root() {
@@ -239,6 +263,28 @@ impl<P: Persist> Work<'_, P> {
         }
         self.put_inode(number, &inode)?;
         Ok(Step { written: bytes.len(), size, added })
+    }
+
+    /// Maps new pages into the holes from page `first` to `last`, in their order, as far as there are pages; the page
+    /// behind the last one that is mapped now.
+    pub(super) fn fill_holes(
+        &mut self,
+        inode: &mut Inode,
+        data: &Data,
+        (first, last): (u64, u64),
+        written: (u64, &[u8]),
+        added: &mut Vec<Extent>,
+    ) -> FsResult<u64> {
+        for (page, pages, physical) in data.extents.pieces(first, last) {
+            let filled = match physical {
+                Some(_) => page + pages,
+                None => self.fill_hole(inode, (page, pages), written, added)?,
+            };
+            if filled < page + pages {
+                return Ok(filled);
+            }
+        }
+        Ok(last)
     }
 
     /// Pages that an appended file gets beyond those that it needs now: as many as it has, as long as an eighth of the
@@ -267,27 +313,19 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Maps new pages into a hole, with those of `bytes` that lie there. What of them lies before `bytes`, or behind
-    /// but before the end of the file, is zero.
+    /// but before the end of the file, is zero. The page behind the last one: the end of the hole, unless there are too
+    /// few pages.
     pub(super) fn fill_hole(
         &mut self,
         inode: &mut Inode,
         (page, pages): (u64, u64),
         (offset, bytes): (u64, &[u8]),
         added: &mut Vec<Extent>,
-    ) -> FsResult<()> {
+    ) -> FsResult<u64> {
         let (mut at, end_page) = (page, page + pages);
         while at < end_page {
-            let want = end_page - at;
-            let order = if at % RUN == 0 { want.next_power_of_two().ilog2().min(9) } else { want.ilog2() };
-            if self.could_reclaim(order) {
-                return Err(FsError::NoSpace);
-            }
-            let (physical, taken) = self.take_pages(order)?;
-            let used = taken.min(want);
-            if used < taken {
-                self.untake(physical + used, taken - used);
-            }
-            let extent = Extent { page: at, physical, pages: used };
+            let Some(extent) = self.map_some(inode, at, end_page - at)? else { break };
+            let Extent { physical, pages: used, .. } = extent;
             let (start, end) = (at * PAGE, (at + used) * PAGE);
             let (from, to) = (offset.clamp(start, end), (offset + bytes.len() as u64).clamp(start, end));
             self.zero_ahead(physical * PAGE, from - start);
@@ -295,15 +333,44 @@ impl<P: Persist> Work<'_, P> {
                 self.zero_ahead(physical * PAGE + (to - start), inode.size.min(end) - to);
             }
             self.store_pages(extent, offset, bytes);
-            self.map(inode, extent)?;
             added.push(extent);
             at += used;
         }
-        Ok(())
+        Ok(at)
+    }
+
+    /// Maps up to `want` new pages from page `at` of the file on, as many in one piece as there are. None if there is
+    /// no page, or if pages can be made free that are not scraps.
+    fn map_some(&mut self, inode: &mut Inode, at: u64, want: u64) -> FsResult<Option<Extent>> {
+        let order = if at.is_multiple_of(RUN) { want.next_power_of_two().ilog2().min(9) } else { want.ilog2() };
+        if self.could_reclaim(order) {
+            return Ok(None);
+        }
+        let (physical, taken) = match self.take_pages(order) {
+            Err(FsError::NoSpace) => return Ok(None),
+            taken => taken?,
+        };
+        let mut used = taken.min(want);
+        if used > 1 && used == taken && !self.state.physical.has(0) && used < RUN {
+            // The last pages of the pool: one of them may be wanted for the leaf.
+            used -= 1;
+        }
+        self.untake(physical + used, taken - used);
+        let extent = Extent { page: at, physical, pages: used };
+        match self.map(inode, extent) {
+            Err(FsError::NoSpace) => {
+                self.untake(physical, used);
+                Ok(None)
+            }
+            mapped => mapped.map(|()| Some(extent)),
+        }
     }
 
     /// Gives the end of what the transaction took last back.
     pub(super) fn untake(&mut self, start: u64, pages: u64) {
+        if pages == 0 {
+            return;
+        }
         if let Some(last) = self.state.pending.taken.last_mut() {
             last.1 -= pages;
         }

@@ -145,10 +145,8 @@ impl<P: Persist> FileSystem<P> {
                 let mut inode = work.inode(handle.number())?;
                 work.reserve(&mut inode, end)?;
                 let mut added: Vec<Extent> = Vec::new();
-                for (hole, pages, physical) in data.extents.pieces(page, step_end) {
-                    if physical.is_none() {
-                        work.fill_hole(&mut inode, (hole, pages), (to, &[]), &mut added)?;
-                    }
+                if work.fill_holes(&mut inode, data, (page, step_end), (to, &[]), &mut added)? < step_end {
+                    return Err(FsError::NoSpace);
                 }
                 work.put_inode(handle.number(), &inode)?;
                 Ok(added)

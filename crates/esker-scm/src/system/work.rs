@@ -132,11 +132,12 @@ impl<'a, P: Persist> Work<'a, P> {
         result
     }
 
-    /// Makes the transaction durable. Without stores nothing is written.
+    /// Makes the transaction durable. Without stores nothing is written, but data that the caller wants durable are.
     pub(crate) fn commit(&mut self) -> FsResult<()> {
         let State { log, transaction, plan, .. } = &mut *self.state;
         if transaction.is_empty() {
-            return Ok(());
+            let has_data = self.mode == Mode::Data && transaction.waits_for_stores();
+            return if has_data { Ok(self.persist.fence()?) } else { Ok(()) };
         }
         if transaction.bytes() > plan.log_half_bytes {
             // Nothing that a call could free would help.

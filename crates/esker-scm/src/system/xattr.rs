@@ -161,7 +161,11 @@ impl<P: Persist> Work<'_, P> {
                     let piece = &bytes[(page * PAGE) as usize..bytes.len().min(((page + length) * PAGE) as usize)];
                     self.store_ahead(physical * PAGE, piece);
                 }
-                None => self.fill_hole(&mut inode, (page, length), (0, &bytes), &mut Vec::new())?,
+                None => {
+                    if self.fill_hole(&mut inode, (page, length), (0, &bytes), &mut Vec::new())? < page + length {
+                        return Err(FsError::NoSpace);
+                    }
+                }
             }
         }
         self.put_inode(number, &inode)?;

@@ -158,3 +158,71 @@ fn a_hole_is_punched_in_a_full_pool() {
     assert!(append_all(&system, &other, 8) >= 2 * RUN);
     end(system, [holed, other]);
 }
+
+/// Takes the pool's last pages until `pages` are free.
+fn leave_free(system: &FileSystem<Recording>, handle: &Handle, pages: u64) {
+    append_all(system, handle, 8);
+    if pages == 0 {
+        return;
+    }
+    let size = system.attributes(handle.number()).unwrap().size;
+    system.allocate(&CALLER, handle, size - pages * PAGE, pages * PAGE, Allocate::PunchHole).unwrap();
+    // Pages that were freed are free after one more transaction.
+    for _ in 0..2 {
+        let changes = esker_scm::Changes { accessed: Some(esker_scm::SetTime::Now), ..Default::default() };
+        system.set_attributes(&CALLER, handle.number(), &changes).unwrap();
+    }
+    assert_eq!(system.statistics().unwrap().free, pages * PAGE);
+}
+
+#[test]
+fn a_write_of_which_a_part_fits_says_how_much() {
+    let system = FileSystem::mount(Recording::without_crashes(new_pool(4096)), Mode::Metadata).unwrap();
+    let (file, filler) = (make(&system, "file"), make(&system, "filler"));
+    let page = |number: u64| {
+        let mut bytes = [0; PAGE as usize];
+        system.read(&CALLER, &file, number * PAGE, &mut bytes).map(|read| (read, bytes[0], bytes[4095]))
+    };
+    let two = |byte| vec![byte; 2 * PAGE as usize];
+    system.write(&CALLER, &file, 100 * PAGE, &[1; PAGE as usize]).unwrap();
+    system.write(&CALLER, &file, 511 * PAGE, &[1; PAGE as usize]).unwrap();
+    leave_free(&system, &filler, 0);
+    // A hole behind what is mapped.
+    assert_eq!(system.write(&CALLER, &file, 100 * PAGE, &two(2)), Ok(PAGE as usize));
+    assert_eq!(page(100), Ok((4096, 2, 2)));
+    assert_eq!(page(101), Ok((4096, 0, 0)));
+    // One before it: nothing fits, and nothing is overwritten.
+    assert_eq!(system.write(&CALLER, &file, 99 * PAGE, &two(3)), Err(FsError::NoSpace));
+    assert_eq!(page(100), Ok((4096, 2, 2)));
+    assert_eq!(page(99), Ok((4096, 0, 0)));
+    // Within a page, and over the border of a run at the end of the file.
+    assert_eq!(system.write(&CALLER, &file, 100 * PAGE + 9, &two(4)), Ok(PAGE as usize - 9));
+    assert_eq!(page(100), Ok((4096, 2, 4)));
+    assert_eq!(system.write(&CALLER, &file, 511 * PAGE, &two(5)), Ok(PAGE as usize));
+    assert_eq!((page(511), page(512).unwrap().0), (Ok((4096, 5, 5)), 0));
+    assert_eq!(system.append(&CALLER, &file, &[6]), Err(FsError::NoSpace));
+    end(system, [file, filler]);
+}
+
+#[test]
+fn a_write_into_the_last_pages_is_short() {
+    for free in [1, 2, 3, 127, 128, 202] {
+        let system = FileSystem::mount(Recording::without_crashes(new_pool(4096)), Mode::Metadata).unwrap();
+        let (file, filler) = (make(&system, "file"), make(&system, "filler"));
+        leave_free(&system, &filler, free);
+        let written = system.write(&CALLER, &file, 0, &vec![7; 1 << 20]);
+        // The file needs a leaf of the mapping table, unless one is there.
+        match written {
+            Ok(written) => {
+                assert!(written as u64 >= (free - 1) * PAGE, "{free} free, {written} written");
+                assert!((written as u64).is_multiple_of(PAGE));
+                assert_pages(&system, &file, (0, written as u64 / PAGE), 7);
+                assert_eq!(system.attributes(file.number()).unwrap().size, written as u64);
+            }
+            Err(error) => assert_eq!((free, error), (1, FsError::NoSpace)),
+        }
+        assert_eq!(system.append(&CALLER, &file, &[7]), Err(FsError::NoSpace), "{free} free");
+        assert_eq!(system.statistics().unwrap().free, 0);
+        end(system, [file, filler]);
+    }
+}
