@@ -158,13 +158,17 @@ impl<P: Persist> FileSystem<P> {
         self.transact(|work| {
             let mut inode = work.inode(number)?;
             let node = work.state.open.get(&number).cloned();
-            if let Some((node, times)) = node.as_ref().and_then(|node| Some((node, node.unsettled()?))) {
+            let times = node.as_ref().and_then(|node| node.unsettled());
+            if let Some(times) = times {
                 times.settle(&mut inode);
-                node.forget_all();
             }
             change(caller, &mut inode, changes)?;
             work.put_inode(number, &inode)?;
             if let Some(node) = node {
+                // The inode shows them, or what the call gave it instead. A change that is refused leaves them.
+                if let Some(times) = times {
+                    node.forget(times);
+                }
                 node.note_permissions(&inode);
             }
             Ok(Attributes::of(number, &inode))

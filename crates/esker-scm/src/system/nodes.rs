@@ -149,12 +149,6 @@ impl Node {
         self.modified.store(NEVER, Ordering::Relaxed);
         self.is_unread.store(true, Ordering::Relaxed);
     }
-
-    /// The inode was given times by a call; what was noted before is void.
-    pub(super) fn forget_all(&self) {
-        self.modified.store(NEVER, Ordering::Relaxed);
-        self.accessed.store(NEVER, Ordering::Relaxed);
-    }
 }
 
 impl Unsettled {

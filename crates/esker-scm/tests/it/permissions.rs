@@ -138,3 +138,26 @@ fn new_files_in_a_set_group_id_directory_have_its_group() {
     let below = system.make(&caller(2), directory, b"d", &NewFile::new(Kind::Directory, 0o755)).unwrap();
     assert_eq!((below.group, below.permissions), (1, 0o2755));
 }
+
+/// The time of the last write, which memory alone knows, outlives a change of attributes that is refused.
+#[test]
+fn a_refused_change_leaves_the_time_of_the_last_write() {
+    let system = FileSystem::mount(Recording::new(new_pool(256)), Mode::Metadata).unwrap();
+    let caller = |user, now| Caller { user, group: user, groups: &[], now: Moment(now) };
+    let made = system.make(&caller(0, 1000), ROOT, b"file", &NewFile::new(Kind::File, 0o600)).unwrap();
+    let file = system.open(made.number).unwrap();
+    system.write(&caller(0, 1000), &file, 0, &[7; 4096]).unwrap();
+    system.write(&caller(0, 5000), &file, 0, &[8; 4096]).unwrap();
+    let modified = || system.attributes(made.number).unwrap().modified;
+    assert_eq!(modified(), Moment(5000));
+    let changes = Changes { permissions: Some(0o777), ..Changes::default() };
+    assert_eq!(system.set_attributes(&caller(9, 6000), made.number, &changes), Err(FsError::NotPermitted));
+    assert_eq!(modified(), Moment(5000));
+    system.set_attributes(&caller(0, 7000), made.number, &changes).unwrap();
+    assert_eq!(modified(), Moment(5000));
+    let changes = Changes { modified: Some(SetTime::At(Moment(3000))), ..Changes::default() };
+    system.set_attributes(&caller(0, 8000), made.number, &changes).unwrap();
+    assert_eq!(modified(), Moment(3000));
+    system.close(file).unwrap();
+    assert_eq!(modified(), Moment(3000));
+}
