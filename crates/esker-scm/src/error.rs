@@ -41,6 +41,9 @@ pub enum FsError {
     /// ENOSPC
     #[error("the pool has no virtual space for this file in one piece")]
     NoVirtualSpace,
+    /// ENOSPC, as ext4 says it: room that others give would not help
+    #[error("the attributes of a file take at most 1 MiB")]
+    AttributesFull,
     /// EFBIG
     #[error("the file would be larger than the pool's virtual space, or its log, allows")]
     FileTooLarge,
@@ -121,7 +124,7 @@ impl FsError {
             FsError::IsDirectory => 21,
             FsError::Invalid => 22,
             FsError::FileTooLarge => 27,
-            FsError::NoSpace | FsError::NoVirtualSpace => 28,
+            FsError::NoSpace | FsError::NoVirtualSpace | FsError::AttributesFull => 28,
             FsError::TooManyLinks => 31,
             FsError::Range => 34,
             FsError::NameTooLong => 36,

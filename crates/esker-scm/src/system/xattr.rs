@@ -64,7 +64,7 @@ impl<P: Persist> FileSystem<P> {
     /// Sets an extended attribute.
     ///
     /// # Errors
-    /// The name or the value is too long, the caller may not, or the pool is full.
+    /// The name or the value is too long, the caller may not, or the pool or what attributes may take is full.
     pub fn set_xattr(
         &self,
         caller: &Caller<'_>,
@@ -145,11 +145,11 @@ impl<P: Persist> Work<'_, P> {
         if values.is_empty() {
             return Ok(0);
         }
+        if encoded_bytes(values) > TOTAL_MAX {
+            return Err(FsError::AttributesFull);
+        }
         let (number, mut inode) = self.take_inode(true)?;
         let bytes = encode(values, number);
-        if bytes.len() > TOTAL_MAX {
-            return Err(FsError::NoSpace);
-        }
         inode.kind = Kind::Attributes;
         inode.size = bytes.len() as u64;
         let extents = self.extents(&inode)?;
@@ -185,8 +185,14 @@ fn check_change(caller: &Caller<'_>, inode: &Inode, name: &[u8]) -> FsResult<()>
     caller.check(inode, Access::WRITE)
 }
 
+/// Bytes of all attributes in the form of the pool.
+fn encoded_bytes(values: &Values) -> usize {
+    HEADER + values.iter().map(|(name, value)| 5 + name.len() + value.len()).sum::<usize>()
+}
+
 fn encode(values: &Values, place: u64) -> Vec<u8> {
-    let mut bytes = vec![0; HEADER];
+    let mut bytes = Vec::with_capacity(encoded_bytes(values));
+    bytes.resize(HEADER, 0);
     for (name, value) in values {
         bytes.push(name.len() as u8);
         bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());

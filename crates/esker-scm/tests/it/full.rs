@@ -159,6 +159,27 @@ fn a_hole_is_punched_in_a_full_pool() {
     end(system, [holed, other]);
 }
 
+/// More attributes than a file may have are no reason to take what others preallocated.
+#[test]
+fn attributes_beyond_their_limit_leave_the_space_of_others() {
+    let system = FileSystem::mount(Recording::without_crashes(new_pool(2048)), Mode::Metadata).unwrap();
+    let (kept, file) = (make(&system, "kept"), make(&system, "file"));
+    system.allocate(&CALLER, &kept, 0, 1 << 20, Allocate::KeepSize).unwrap();
+    let set = |name: u8, length| {
+        let name = [b"user.".as_slice(), &[b'a' + name]].concat();
+        system.set_xattr(&CALLER, file.number(), (&name, &vec![1; length]), esker_scm::SetXattr::Set)
+    };
+    (0..15).for_each(|name| set(name, 65_536).unwrap());
+    // Each takes eleven bytes beside its value, and all of them eight.
+    let rest = 65_536 - 16 * 11 - 8;
+    assert_eq!(set(15, rest + 1), Err(FsError::AttributesFull));
+    assert_eq!(FsError::AttributesFull.errno(), FsError::NoSpace.errno());
+    set(15, rest).unwrap();
+    assert_eq!(system.xattr(file.number(), b"user.p").unwrap().len(), rest);
+    assert_eq!(system.attributes(kept.number()).unwrap().mapped, 1 << 20);
+    end(system, [kept, file]);
+}
+
 /// Takes the pool's last pages until `pages` are free.
 fn leave_free(system: &FileSystem<Recording>, handle: &Handle, pages: u64) {
     append_all(system, handle, 8);
