@@ -239,8 +239,9 @@ impl<P: Persist> Work<'_, P> {
         let mut added = Vec::new();
         let kept_for_later = if is_whole { self.pages_for_later(&inode, data, last, run_end) } else { 0 };
         self.reserve(&mut inode, last + kept_for_later)?;
+        // Pages for later are a wish: that there are fewer is no reason to fail.
         let filled = self.fill_holes(&mut inode, data, (first, last + kept_for_later), (offset, bytes), &mut added)?;
-        if filled < last + kept_for_later {
+        if filled < last {
             if is_whole || filled == first {
                 return Err(FsError::NoSpace);
             }
@@ -288,12 +289,12 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Pages that an appended file gets beyond those that it needs now: as many as it has, as long as an eighth of the
-    /// pool is free, but not so many that it needs more virtual space, or ends in another run.
+    /// pool stays free, but not so many that it needs more virtual space, or ends in another run.
     fn pages_for_later(&self, inode: &Inode, data: &Data, last: u64, run_end: u64) -> u64 {
         let is_append = last * PAGE > inode.size && data.extents.find(last).is_none();
-        let has_room = self.state.free_pages() > self.state.plan.pages / 8;
+        let to_spare = self.state.free_pages().saturating_sub(self.state.plan.pages / 8);
         let end = run_end.min(last.next_power_of_two());
-        if is_append && has_room { inode.mapped.min(end - last) } else { 0 }
+        if is_append { inode.mapped.min(end - last).min(to_spare) } else { 0 }
     }
 
     /// Stores those of `bytes`, at `offset`, that lie in `extent`.

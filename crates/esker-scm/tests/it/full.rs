@@ -180,6 +180,24 @@ fn attributes_beyond_their_limit_leave_the_space_of_others() {
     end(system, [kept, file]);
 }
 
+/// Files that grow get pages for later as long as an eighth of the pool is free, but not instead of those that a write
+/// needs. Small pools have fewer than a file may want.
+#[test]
+fn pages_for_later_are_no_reason_to_fail() {
+    let system = FileSystem::mount(Recording::without_crashes(new_pool(1400)), Mode::Metadata).unwrap();
+    let (file, filler) = (make(&system, "file"), make(&system, "filler"));
+    let eighth = 1400 / 8;
+    system.write(&CALLER, &file, 0, &vec![7; (600 * PAGE) as usize]).unwrap();
+    let free = system.statistics().unwrap().free / PAGE;
+    let taken = free - eighth - 20;
+    system.allocate(&CALLER, &filler, 0, taken * PAGE, Allocate::Extend).unwrap();
+    let mapped = system.attributes(file.number()).unwrap().mapped / PAGE;
+    system.set_size(&CALLER, &file, mapped * PAGE).unwrap();
+    // It would get as many more as it has, or as its run has room for.
+    assert_eq!(system.append(&CALLER, &file, &[7; PAGE as usize]), Ok((mapped * PAGE, PAGE as usize)));
+    end(system, [file, filler]);
+}
+
 /// Takes the pool's last pages until `pages` are free.
 fn leave_free(system: &FileSystem<Recording>, handle: &Handle, pages: u64) {
     append_all(system, handle, 8);
