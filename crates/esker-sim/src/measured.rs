@@ -239,8 +239,7 @@ impl Series {
         let busy = busy(device);
         let mut utilisation = BTreeMap::new();
         for &(kind, count, busy) in &busy {
-            let before =
-                self.busy_before.iter().find(|(earlier, _)| *earlier == kind).map_or(Nanos::ZERO, |&(_, busy)| busy);
+            let before = self.busy_before(kind);
             let whole = elapsed.0 as f64 * f64::from(count.max(1));
             if whole > 0.0 {
                 utilisation.insert(resource_name(kind).to_string(), busy.saturating_sub(before).0 as f64 / whole);
@@ -268,7 +267,14 @@ impl Series {
         self.begin = now;
         (self.requests, self.bytes) = (0, 0);
         self.response = LatencyHistogram::default();
-        self.busy_before = busy.into_iter().map(|(kind, _, busy)| (kind, busy)).collect();
+        // Work that is suspended is taken back, and counts again when it resumes: by then it has counted already.
+        let counted = |(kind, _, busy): (ResourceKind, u32, Nanos)| (kind, busy.max(self.busy_before(kind)));
+        self.busy_before = busy.into_iter().map(counted).collect();
+    }
+
+    /// Busy time of all resources of a kind that earlier intervals have counted.
+    fn busy_before(&self, kind: ResourceKind) -> Nanos {
+        self.busy_before.iter().find(|(earlier, _)| *earlier == kind).map_or(Nanos::ZERO, |&(_, busy)| busy)
     }
 }
 

@@ -34,6 +34,8 @@ const UNIT: f64 = 1e6;
 pub(crate) struct Partition {
     by: PartitionBy,
     weights: Vec<u32>,
+    /// Whether a volume has joined.
+    is_in_use: bool,
     /// The accesses to each part since measuring started.
     uses: Vec<CachePart>,
     chooser: Chooser,
@@ -75,6 +77,7 @@ impl Partition {
             by: settings.by,
             uses: vec![CachePart::default(); weights.len()],
             weights,
+            is_in_use: false,
             chooser,
             window: settings.window.map_or(2 * u64::from(slots) * line, |window| window.0),
             line,
@@ -126,7 +129,7 @@ impl Partition {
             self.uses.resize(place + 1, CachePart::default());
         }
         // A new cache has one part that no volume uses. The first volume replaces it.
-        if self.uses.iter().all(|used| used.hits + used.misses == 0) {
+        if !std::mem::replace(&mut self.is_in_use, true) {
             self.weights.fill(0);
         }
         self.weights[place] = (mean as u32).max(1);

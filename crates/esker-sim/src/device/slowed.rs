@@ -198,7 +198,8 @@ impl Ownable for Slowed {
 impl Reporting for Slowed {
     fn report(&self, into: &mut Report) {
         let end = into.end(self.last_event);
-        let mut own = Report::until(end, &*self.device);
+        let own_end = self.clock.own(end).min(self.device.next_event());
+        let mut own = Report::until(own_end, &*self.device);
         let elapsed = end.saturating_sub(self.measured_from).0 as f64;
         if self.changed && elapsed > 0.0 {
             // The device divides by the time of its own clock.

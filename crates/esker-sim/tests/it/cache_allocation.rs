@@ -111,3 +111,29 @@ fn impossible_allocations_say_where() {
         assert!(text.contains(problem) && text.contains(key) && text.contains("x.toml:"), "{text}");
     }
 }
+
+/// The size follows from what has been written, whenever measuring began.
+#[test]
+fn a_choice_does_not_depend_on_when_measuring_begins() {
+    let windows = |warm_up: u64| {
+        let text = format!(
+            "[workload]\nqueue_depth = 1\nsynthetic = {{ requests = 8000, read_fraction = 0.0, size = \"4KiB\", \
+             footprint = \"16MiB\", alignment = \"4KiB\", address = {{ kind = \"zipf\", exponent = 0.9 }} }}\n\
+             [device.flash]\nkind = \"ssd\"\npreset = \"samsung-k9xxg08-slc-32g\"\nover_provisioning = \"15%\"\n\
+             geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, \
+             blocks_per_plane = 40 }}\n\
+             [device.disk]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"64MiB\"\n\
+             [device.volume]\nkind = \"cache\"\nflash = \"flash\"\nbacking = \"disk\"\nrole = \"write\"\n\
+             write = \"write-back\"\ntrim_freed = true\nallocation = {{ window = \"8MiB\" }}\n\
+             [run]\ntarget = \"volume\"\nwarm_up_requests = {warm_up}\n"
+        );
+        let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+        results.devices["volume"].flash_cache.as_ref().unwrap().windows.clone()
+    };
+    let all = windows(0);
+    assert!(all.len() >= 3, "{all:?}");
+    // In the first and in the second half of a window.
+    for warm_up in [700, 1_500, 3_700] {
+        assert_eq!(windows(warm_up), all, "after {warm_up} requests");
+    }
+}

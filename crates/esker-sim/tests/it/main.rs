@@ -14,6 +14,7 @@ mod flash_cache;
 mod fragmentation_busting;
 mod host_managed_cache;
 mod hybrid;
+mod measuring;
 mod messages;
 mod migration;
 mod move_limits;

@@ -44,9 +44,9 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Tells the controller how many erases the flash has reported.
+    /// Tells the controller how many erases the flash has reported, and what it was written for them.
     pub(super) fn learn_wear(&mut self, telemetry: &Telemetry) {
-        let bytes = self.counts.flash_written_bytes;
+        let bytes = self.written_before + self.counts.flash_written_bytes;
         if let Some(controller) = &mut self.controller {
             controller.learn_wear(telemetry.erases, bytes);
         }

@@ -159,6 +159,8 @@ pub struct FlashCacheEngine {
     effects: Vec<Effect>,
     /// What was counted since measuring started; [`FlashCacheEngine::report_now`] completes it.
     counts: FlashCacheReport,
+    /// Bytes that were written to the flash before measuring began.
+    written_before: u64,
     /// The checkpoint under way.
     snapshot: Option<Snapshot>,
     /// A fault for tests.
@@ -223,6 +225,7 @@ impl FlashCacheEngine {
             syncing: false,
             effects: Vec::new(),
             counts: FlashCacheReport::default(),
+            written_before: 0,
             snapshot: None,
             #[cfg(test)]
             fault: None,
@@ -339,6 +342,7 @@ impl Engine for FlashCacheEngine {
     }
 
     fn start_measuring(&mut self) {
+        self.written_before += self.counts.flash_written_bytes;
         self.counts = FlashCacheReport::default();
         if let Some(controller) = &mut self.controller {
             controller.start_measuring();

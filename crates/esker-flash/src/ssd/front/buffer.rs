@@ -158,7 +158,12 @@ impl Buffer {
     pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage) -> bool {
         let Some(&entry) = self.of_page.get(&page.0) else { return false };
         self.touch(entry);
-        covered & !self.entries[entry as usize].covered == 0
+        self.has(page, covered)
+    }
+
+    /// Returns true if all sectors `covered` of `page` are in memory. That is no use of the page.
+    pub(in crate::ssd) fn has(&self, page: LogicalPage, covered: Coverage) -> bool {
+        self.of_page.get(&page.0).is_some_and(|&entry| covered & !self.entries[entry as usize].covered == 0)
     }
 
     /// Returns true if any data of `page` are in memory.
@@ -176,6 +181,11 @@ impl Buffer {
                 }
             }
         }
+    }
+
+    /// Like [`Self::keep`], with all sectors of the page.
+    pub(in crate::ssd) fn keep_whole(&mut self, page: LogicalPage) {
+        self.keep(page, self.whole);
     }
 
     /// Records that `stream` was the last to write `page`, if the page is in memory.

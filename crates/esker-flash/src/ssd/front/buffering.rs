@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, RequestKind, StreamId, WaitingLine};
+use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Ratio, Request, RequestKind, StreamId, WaitingLine};
 use esker_ftl::WriteExtent;
 use esker_nand::ValueError;
 use esker_nand::array::Waiter;
@@ -150,16 +150,26 @@ impl Buffering {
         self.timers.push_back((now + self.settings.latency, slot));
     }
 
-    /// Returns true if a read of the sectors `covered` of `page` needs no flash. Otherwise, the page may be kept in
-    /// memory.
-    pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage, has_data: bool) -> bool {
+    /// Returns true if a read of the sectors `covered` of `page` needs no flash.
+    pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage) -> bool {
         self.counts.pages_read += 1;
         let held = self.memory.read(page, covered);
         self.counts.pages_read_from_buffer += u64::from(held);
-        if !held && has_data && self.settings.keep_reads {
-            self.memory.keep(page, Coverage::MAX);
-        }
         held
+    }
+
+    /// Keeps the pages of a read that has ended, whose data have come from flash, if that is wanted.
+    fn keep_what_was_read(&mut self, request: &Request, back: &Back) {
+        if !self.settings.keep_reads || request.length == Bytes::ZERO {
+            return;
+        }
+        for page in back.page_of(request.start.byte_offset())..=back.page_of(request.end_byte() - 1) {
+            let logical = LogicalPage(page as u32);
+            let covered = covered(request, page, &back.geometry, Rounding::Outward);
+            if !self.memory.has(logical, covered) && back.ftl.find(logical).is_some() {
+                self.memory.keep_whole(logical);
+            }
+        }
     }
 
     /// Keeps a copy of the data that a request writes to flash directly.
@@ -371,6 +381,13 @@ impl Front {
             }
         }
         self.write_out(now, back);
+    }
+
+    /// Takes note of a read that has ended in `slot`.
+    pub(super) fn read_ended(&mut self, slot: u32, back: &Back) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.keep_what_was_read(&self.slots.get(slot).request, back);
+        }
     }
 
     pub(super) fn buffering(&mut self) -> &mut Buffering {

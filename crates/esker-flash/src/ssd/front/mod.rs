@@ -129,6 +129,10 @@ impl Front {
         if state.start == Nanos::NEVER {
             state.start = now;
         }
+        if state.request.kind == RequestKind::Read && state.result.is_ok() {
+            self.read_ended(slot, back);
+        }
+        let state = self.slots.get_mut(slot);
         match &mut self.link {
             Some(link) if state.request.kind == RequestKind::Read && state.result.is_ok() => {
                 link.send(now, slot, state.request.length);

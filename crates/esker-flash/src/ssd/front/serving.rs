@@ -92,8 +92,7 @@ impl Front {
         let extent = back.write_extent(request.start.byte_offset(), request.end_byte(), page);
         match request.kind {
             RequestKind::Read => {
-                let has_data = back.ftl.find(logical).is_some();
-                return buffer.read(logical, covered(request, page, &back.geometry, Rounding::Outward), has_data);
+                return buffer.read(logical, covered(request, page, &back.geometry, Rounding::Outward));
             }
             RequestKind::Write { .. } => {
                 let covered = covered(request, page, &back.geometry, Rounding::Inward);

@@ -257,6 +257,27 @@ fn reads_are_kept_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_page_is_kept_as_a_whole_once_its_data_have_come() {
+    let mut ssd = buffered(2, 100, |buffer| buffer.keep_reads = true);
+    for number in 0..4 {
+        serve(&mut ssd, Nanos::from_millis(number), write(number));
+        drain(&mut ssd);
+    }
+    serve(&mut ssd, Nanos::from_millis(10), flush());
+    // The second read comes while the first one is under way.
+    let (first, second) = (Nanos::from_millis(20), Nanos::from_millis(20) + Nanos(1_000));
+    ssd.submit(first, tag(0), read(0));
+    ssd.submit(second, tag(1), read(0));
+    let ends = drain(&mut ssd);
+    assert!(ends.iter().all(|(_, at)| *at >= first + Nanos(130_600)), "{ends:?}");
+    // What is written as a whole is not read before.
+    let reads = ssd.back.flash.counts().reads().host;
+    serve(&mut ssd, Nanos::from_millis(30), write(0));
+    serve(&mut ssd, Nanos::from_millis(40), flush());
+    assert_eq!(ssd.back.flash.counts().reads().host, reads);
+}
+
+#[test]
 fn a_trim_forgets_what_is_in_memory() {
     let mut ssd = buffered(8, 100, |_| {});
     serve(&mut ssd, Nanos::ZERO, write(1));

@@ -339,9 +339,10 @@ impl ByEvent {
             return false;
         }
         let (step, cause) = (leader.step as usize, leader.cause as usize);
-        self.tally.done[step][cause].cells -= rest;
+        let counted = if die.is_counted { rest } else { 0 };
+        self.tally.done[step][cause].cells -= counted;
         let die = &mut self.dies[index];
-        die.busy -= rest;
+        die.busy -= counted;
         if die.since < now {
             self.audit.die(index, die.since, now);
         }

@@ -429,7 +429,7 @@ impl ByEvent {
 
     /// Resets busy times.
     pub(in crate::array) fn reset_busy(&mut self) {
-        self.dies.iter_mut().for_each(|die| die.busy = 0);
+        self.dies.iter_mut().for_each(|die| (die.busy, die.is_counted) = (0, false));
         self.buses.iter_mut().for_each(|bus| bus.busy = 0);
         self.tally = Tally::default();
     }

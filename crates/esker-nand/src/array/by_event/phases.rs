@@ -88,6 +88,8 @@ pub(super) struct Die {
     pub(super) ended: u64,
     /// Sum of cell work, transfers, suspending and resuming; counted when they begin.
     pub(super) busy: u64,
+    /// Whether `busy` has the phase under way: not if it was set to zero since that began.
+    pub(super) is_counted: bool,
 }
 
 impl Die {
@@ -220,7 +222,7 @@ impl ByEvent {
     #[inline(always)]
     pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64, op: u32) {
         let die = &mut self.dies[index];
-        (die.phase, die.since, die.until) = (phase, now, now + time);
+        (die.phase, die.since, die.until, die.is_counted) = (phase, now, now + time, true);
         die.busy += time;
         let Op { step, cause, .. } = self.ops[op];
         let done = &mut self.tally.done[step as usize][cause as usize];
@@ -316,10 +318,8 @@ impl ByEvent {
             }
             return;
         }
-        die.phase = Phase::Idle;
-        die.ended = now;
-        let members = die.group.len();
-        let told = self.shape(leader).after == 0;
+        (die.phase, die.ended) = (Phase::Idle, now);
+        let (members, told) = (die.group.len(), self.shape(leader).after == 0);
         for turn in 0..members {
             let op = self.dies[index].group.member(turn);
             if !told {

@@ -603,6 +603,7 @@ proptest! {
         suspend in prop::option::of((0u64..6, 0u64..6, 1u32..3)),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
         units_per_page in prop::sample::select(vec![1u32, 2, 4]),
+        measured_from in 0usize..20,
     ) {
         let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
         let timing = Timing { decoding, other_modes, ..timing };
@@ -638,6 +639,9 @@ proptest! {
         for (request, (gap, list)) in lists.iter().enumerate() {
             now += gap;
             run_until(&mut array, now);
+            if request == measured_from {
+                array.reset_busy();
+            }
             let mut ops = to_ops(list, &geometry, false);
             if copies != CopyBack::Off {
                 ops.iter_mut().for_each(|op| op.modes = OpModes::default());
