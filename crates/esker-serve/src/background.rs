@@ -107,6 +107,9 @@ fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
         HeldReason::TooFewDevices => "too few devices for all copies: add one".to_string(),
         HeldReason::Asleep(device) => format!("{} is left asleep", name(device.0.into())),
         HeldReason::FillsFirst(device) => format!("{} is not as full yet as `leave_above` says", name(device.0.into())),
+        HeldReason::Unreadable(device) => {
+            format!("parts of {} cannot be read, and are nowhere else", name(device.0.into()))
+        }
         HeldReason::Failed(device) => format!("{} cannot be read", name(device.0.into())),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use esker_core::{Bytes, Nanos};
+use esker_core::{Bytes, Nanos, RequestKind};
 use esker_tier::parts::WrittenInDay;
 use esker_tier::{
     BackgroundReport, BackgroundSettings, DeviceIndex, Effect, HeldReason, LiveSettings, LiveSettingsError,
@@ -33,6 +33,8 @@ pub(super) struct Background {
     before: [u64; 2],
     /// Ticks in a row in which copies failed and nothing moved.
     vain_ticks: u32,
+    /// Why the last copy failed.
+    failure: Option<HeldReason>,
 }
 
 impl Default for Background {
@@ -45,6 +47,7 @@ impl Default for Background {
             waiting: VecDeque::new(),
             before: [0; 2],
             vain_ticks: 0,
+            failure: None,
         }
     }
 }
@@ -57,6 +60,18 @@ impl Background {
     /// Counts bytes that a copy writes.
     pub(super) fn copied(&mut self, now: Nanos, bytes: Bytes) {
         self.written.write(now, bytes);
+    }
+
+    /// Notes that a copy has failed, because a device has not performed a request of this kind. Of one that cannot be
+    /// read anywhere, that is the device which it was to leave.
+    pub(super) fn copy_failed(&mut self, kind: RequestKind, device: DeviceIndex) {
+        let is_read = kind == RequestKind::Read;
+        self.failure = Some(if is_read { HeldReason::Unreadable(device) } else { HeldReason::Refused(device) });
+    }
+
+    /// A drain begins: whether it gets further is not known yet.
+    pub(super) fn drain_begins(&mut self) {
+        self.vain_ticks = 0;
     }
 
     /// Gives a copy a buffer. Returns false if all are in use: then it waits.
@@ -161,6 +176,9 @@ impl ClusterEngine {
             return Some(HeldReason::Budget);
         }
         let map = self.router.map();
+        if self.background.vain_ticks > 0 && map.moving_count() > 0 {
+            return self.background.failure.clone();
+        }
         let is_homeless = |replica| matches!(map.place(replica), ReplicaPlace::Offloading { destination: None, .. });
         let mut moving = map.moving_from(SliceReplica { slice: SliceId(0), replica: 0 });
         let wants_to_move = map.moving_count() > 0 || !self.draining.is_empty();
@@ -189,6 +207,7 @@ impl ClusterEngine {
         self.background.before = now;
         self.background.vain_ticks = match (failed, moved) {
             (_, true) => 0,
+            _ if self.router.map().moving_count() == 0 => 0,
             (true, false) => self.background.vain_ticks + 1,
             (false, false) => self.background.vain_ticks,
         };

@@ -57,6 +57,13 @@ impl ClusterEngine {
             (_, Err(error)) => {
                 if kind == RequestKind::Read {
                     self.fall_back(server, object_of(&work), effects);
+                    if self.fetch_elsewhere(id, server, effects) {
+                        return;
+                    }
+                }
+                if let ServerWork::Copy { from, .. } = work {
+                    let server = if kind == RequestKind::Read { from } else { server };
+                    self.background.copy_failed(kind, DeviceIndex(server.0));
                 }
                 let piece = tag.map(|tag| self.pieces[&tag]);
                 self.fail(id, piece.map_or(error, |piece| error.of_whole(piece.offset, piece.length(), before)));

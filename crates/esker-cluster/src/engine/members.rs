@@ -87,6 +87,7 @@ impl ClusterEngine {
                 if !self.draining.contains(&server) {
                     self.draining.push(server);
                 }
+                self.background.drain_begins();
                 self.inputs.push_back(RouterInput::Drain(server));
             }
             Reshape::Keep { device } => {

@@ -60,8 +60,17 @@ pub(super) struct Task {
     pub(super) makes_dirty: bool,
     /// The buffer in which an object is copied.
     pub(super) buffer: Option<u32>,
+    /// Replicas from which it could not be fetched, by bit.
+    pub(super) unreadable: u8,
     /// What it makes of the map.
     pub(super) change: Option<MapChange>,
+}
+
+impl Task {
+    pub(super) fn new(tag: Option<RequestTag>, work: ServerWork) -> Self {
+        let (holds_queue, makes_dirty) = (false, false);
+        Self { tag, work, holds_queue, makes_dirty, buffer: None, unreadable: 0, change: None }
+    }
 }
 
 /// A change of what a server holds, as recorded.

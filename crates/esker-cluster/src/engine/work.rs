@@ -18,8 +18,7 @@ impl ClusterEngine {
             route::Effect::Missed { replica, index } => self.missed(replica, index, effects),
             route::Effect::Reply { tag, result } => self.replied(tag, result, effects),
             route::Effect::Work { id, tag, work, stamp: _ } => {
-                let task = Task { tag, work, holds_queue: false, makes_dirty: false, buffer: None, change: None };
-                self.tasks.insert(id, task);
+                self.tasks.insert(id, Task::new(tag, work));
                 self.begin(id, effects);
             }
         }
@@ -214,9 +213,35 @@ impl ClusterEngine {
             self.buffers - 1
         });
         self.tasks.get_mut(&id).expect("it is under way").buffer = Some(buffer);
-        let whole = self.whole();
-        let data = DataRef::new(BufferId::Copy(buffer), Bytes::ZERO);
+        self.read_into_buffer(id, from, object, effects);
+    }
+
+    fn read_into_buffer(&mut self, id: EffectId, from: ServerId, object: ObjectId, effects: &mut Vec<Effect>) {
+        let buffer = self.tasks[&id].buffer.expect("it was taken before");
+        let (whole, data) = (self.whole(), DataRef::new(BufferId::Copy(buffer), Bytes::ZERO));
         self.send(id, from, RequestKind::Read, (object, whole), Some(data), effects);
+    }
+
+    /// An object that was to be fetched cannot be read at `from`. Fetches it where another replica counts that was not
+    /// asked before: nothing else changes the object meanwhile. Returns false if there is none.
+    pub(super) fn fetch_elsewhere(&mut self, id: EffectId, from: ServerId, effects: &mut Vec<Effect>) -> bool {
+        let Task { work, unreadable, .. } = self.tasks[&id];
+        let (ServerWork::Merge { to, object, .. } | ServerWork::Copy { to, object, .. }) = work else { return false };
+        let map = self.router.map();
+        let (slice, index) = map.slice_of(object);
+        let is_at = |replica: &SliceReplica| map.reader(*replica, index) == Some(from);
+        let asked = map.replicas_of(slice).filter(is_at).fold(unreadable, |all, replica| all | 1 << replica.replica);
+        let has = |server: &ServerId| {
+            let is_well = !self.health.has_failed(DeviceIndex(server.0));
+            is_well && ![from, to].contains(server) && self.stores[server.index()].has(object)
+        };
+        let mut others = map.replicas_of(slice).filter(|replica| asked & 1 << replica.replica == 0);
+        let next = others.find_map(|replica| map.reader(replica, index).filter(has));
+        self.tasks.get_mut(&id).expect("it is under way").unreadable = asked;
+        if let Some(next) = next {
+            self.read_into_buffer(id, next, object, effects);
+        }
+        next.is_some()
     }
 
     /// Writes what was fetched, with the host's bytes in it.

@@ -71,6 +71,8 @@ pub enum HeldReason {
     NoRoom(Vec<DeviceIndex>),
     /// An extent should leave this device, and cannot be read: the device has failed.
     Failed(DeviceIndex),
+    /// An extent should leave this device or get another copy, and can be read neither there nor elsewhere.
+    Unreadable(DeviceIndex),
     /// The host has wanted nothing of this device for so long that it is left asleep.
     Asleep(DeviceIndex),
     /// Extents should leave this device, which has to be fuller before they may.

@@ -166,3 +166,56 @@ fn copies_that_have_nowhere_to_go_are_reported() {
     };
     assert_eq!((held(2), held(3)), (Some(HeldReason::TooFewDevices), None));
 }
+
+/// A drive that only fails reads is no failed one: what is there has to come from the other copies.
+#[test]
+fn what_cannot_be_read_where_it_leaves_is_copied_from_the_other_copy() {
+    for is_part_write in [false, true] {
+        let mut driven = Driven::new(&settings(4, 2));
+        let slices = u64::from(driven.engine.router.map().shape().slices);
+        driven.write(0, slices * SLICE);
+        let bad = homes(&driven, 0)[0];
+        driven.unreadable = Some(bad);
+        driven.router(RouterInput::Drain(bad));
+        driven.results();
+        if is_part_write {
+            driven.write(1, 1);
+            assert_eq!((driven.results(), driven.engine.router.report().merges), (vec![Ok(())], 1));
+            assert!(!homes(&driven, 0).contains(&bad) && homes(&driven, 0).len() == 2, "the first object has moved");
+        }
+        for _ in 0..2 {
+            driven.router(RouterInput::CopyBudget(Bytes(slices * SLICE * 512)));
+            driven.router(RouterInput::EpochEnds);
+        }
+        let (map, report) = (driven.engine.router.map(), driven.engine.router.report());
+        assert!(map.replicas().all(|replica| !map.involves(replica, bad)), "something is still there");
+        assert_eq!((report.copies_failed, report.merges), (0, u64::from(is_part_write)));
+    }
+}
+
+/// An operator who drains a drive that takes no more writes has to know that its drain does not end, although copies
+/// have failed long before.
+#[test]
+fn a_drain_that_is_asked_for_after_copies_have_failed_is_reported_to_be_stuck() {
+    let mut settings = settings(3, 1);
+    settings.pace.copied_bytes_per_second = Bytes::mib(1);
+    let mut driven = Driven::new(&settings);
+    driven.write(0, SLICE);
+    let bad = driven.home(0);
+    driven.unreadable = Some(bad);
+    driven.router(RouterInput::Drain(bad));
+    let held = |driven: &Driven| driven.engine.background(Nanos(driven.now)).unwrap().held;
+    assert_eq!(held(&driven), None);
+    driven.pass(10);
+    let device = DeviceIndex(bad.0);
+    assert_eq!((held(&driven), &driven.stuck[..]), (Some(HeldReason::Unreadable(device)), &[][..]));
+    let mut effects = Vec::new();
+    driven.engine.reshape(Nanos(driven.now), Reshape::Drain { device }, &mut effects).unwrap();
+    driven.perform(effects);
+    driven.pass(10);
+    assert_eq!(driven.stuck, [device]);
+    // Once it can be read, it goes on.
+    driven.unreadable = None;
+    driven.pass(2);
+    assert_eq!((held(&driven), driven.home(0) == bad), (None, false));
+}

@@ -23,6 +23,10 @@ pub(super) struct Driven {
     pub(super) failed: Option<ServerId>,
     /// A device that refuses writes.
     pub(super) refuses: Option<ServerId>,
+    /// A device that cannot be read.
+    pub(super) unreadable: Option<ServerId>,
+    /// Devices whose drains were told to be stuck.
+    pub(super) stuck: Vec<DeviceIndex>,
     next: u32,
     pub(super) now: u64,
 }
@@ -54,6 +58,8 @@ impl Driven {
             hardenings,
             failed,
             refuses,
+            unreadable: None,
+            stuck: Vec::new(),
             next: 0,
             now: 0,
         }
@@ -81,6 +87,9 @@ impl Driven {
                     }
                     let result = match () {
                         () if self.failed == Some(ServerId(device.0)) => Err(DeviceError::Failed),
+                        () if request.kind == RequestKind::Read && self.unreadable == Some(ServerId(device.0)) => {
+                            Err(DeviceError::MEDIUM)
+                        }
                         () if is_refused => Err(DeviceError::NoSpace),
                         () => Ok(()),
                     };
@@ -92,7 +101,8 @@ impl Driven {
                 Effect::Harden { through } => self.hardened(through),
                 Effect::Reply { tag, result } => self.replies.push((tag, result)),
                 Effect::Record { record, .. } => self.records.push(record),
-                Effect::Buffer(_) | Effect::WakeAt(_) => {}
+                Effect::DrainStuck { device, .. } => self.stuck.push(device),
+                Effect::Buffer(_) | Effect::WakeAt(_) | Effect::Drained(_) => {}
                 other => panic!("unexpected: {other:?}"),
             }
         }
@@ -128,6 +138,14 @@ impl Driven {
         self.engine.inputs.push_back(input);
         self.engine.settle(&mut effects);
         self.perform(effects);
+    }
+
+    /// Has so many seconds pass.
+    pub(super) fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds {
+            self.now += Nanos::from_secs(1).0;
+            self.tell(Input::Timer);
+        }
     }
 
     pub(super) fn home(&self, slice: u32) -> ServerId {
