@@ -25,7 +25,7 @@ struct Device {
     under_way: TagSlab<UnderWay>,
     /// What waits until all earlier writes of its part are durable.
     syncs: OneSync<Waiting>,
-    /// The first error of a flush or of a durable write.
+    /// The first error of a flush or of a durable write, or why the back end has failed as a whole.
     failed: Option<(io::ErrorKind, String)>,
     /// Whether nobody waits for the back end any more.
     is_abandoned: bool,
@@ -71,7 +71,7 @@ pub fn divide(backend: Box<dyn Backend>, parts: &[(u64, u64)]) -> Vec<Part> {
 }
 
 impl Part {
-    /// Returns the first error of a flush or of a durable write of the device, or why it was abandoned.
+    /// Returns the first error of a flush or of a durable write of the device, or why it was abandoned or has failed.
     pub(crate) fn failure(&self) -> Option<String> {
         self.device().failed.as_ref().map(|(_, text)| text.clone())
     }
@@ -156,6 +156,11 @@ impl Device {
         }
         let mut from_backend = std::mem::take(&mut self.from_backend);
         self.backend.take_ended(&mut from_backend);
+        if self.backend.has_failed() {
+            let text = from_backend.iter().find_map(|ended| ended.result.as_ref().err());
+            let text = text.map_or("the device is lost".to_string(), ToString::to_string);
+            self.failed.get_or_insert((io::ErrorKind::Other, text));
+        }
         for Ended { id, at, result, data } in from_backend.drain(..) {
             match self.under_way.remove(Tag::from_bits(id)) {
                 UnderWay::Operation { part, id, sync } => {
@@ -244,6 +249,7 @@ mod tests {
     struct Lists {
         taken: Vec<(u64, RequestKind)>,
         to_end: Vec<Ended>,
+        is_lost: bool,
     }
 
     /// A back end that ends what it is told to end.
@@ -260,6 +266,9 @@ mod tests {
         fn take_ended(&mut self, ended: &mut Vec<Ended>) {
             ended.append(&mut self.0.lock().unwrap().to_end);
         }
+        fn has_failed(&self) -> bool {
+            self.0.lock().unwrap().is_lost
+        }
     }
 
     const FLUSH: RequestKind = RequestKind::Flush;
@@ -270,6 +279,31 @@ mod tests {
     fn parts() -> (Vec<Part>, Told) {
         let told = Told::default();
         (divide(Box::new(told.clone()), &[(0, 4096), (4096, 4096)]), told)
+    }
+
+    /// A connection is lost while nothing, or only a read, is under way: no flush tells of it.
+    #[test]
+    fn a_back_end_that_is_lost_fails_all_parts() {
+        for reads in [false, true] {
+            let (mut parts, told) = parts();
+            if reads {
+                let data = OperationData::Fill(crate::memory::Buffer::zeroed(512));
+                parts[0].submit(Nanos::ZERO, 1, Operation::new(RequestKind::Read, 0, 512, data));
+                let mut told = told.0.lock().unwrap();
+                let (id, _) = told.taken.remove(0);
+                told.to_end.push(Ended {
+                    id,
+                    at: None,
+                    result: Err(io::Error::other("cut")),
+                    data: OperationData::None,
+                });
+            }
+            told.0.lock().unwrap().is_lost = true;
+            let mut ended = Vec::new();
+            parts[0].take_ended(&mut ended);
+            assert_eq!((ended.len(), parts[0].has_failed(), parts[1].has_failed()), (usize::from(reads), true, true));
+            assert_eq!(parts[1].failure().as_deref(), Some(if reads { "cut" } else { "the device is lost" }));
+        }
     }
 
     #[test]

@@ -32,10 +32,15 @@ pub(super) struct Driven {
 impl Driven {
     /// Makes a hybrid of the exports.
     pub(super) fn create(uris: &[NbdUri]) {
+        let settings = VolumeSettings::new("hybrid", json!({ "extent": "128KiB", "policy": "static-split" }));
+        Self::create_with(uris, &settings);
+    }
+
+    /// Makes a volume of the exports.
+    pub(super) fn create_with(uris: &[NbdUri], settings: &VolumeSettings) {
         let io = DeviceIo::start(IoChoice::Threads).unwrap();
         let identities: Vec<Identity> = (0..=uris.len() as u8).map(|number| Identity([number + 1; 16])).collect();
-        let settings = VolumeSettings::new("hybrid", json!({ "extent": "128KiB", "policy": "static-split" }));
-        create(&mut devices(uris, &io), &settings, &identities, WhatIsThere::Stays).unwrap();
+        create(&mut devices(uris, &io), settings, &identities, WhatIsThere::Stays).unwrap();
     }
 
     pub(super) fn open(uris: &[NbdUri], choice: IoChoice) -> Self {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use crate::{ExportDevice, NbdUri};
-use esker_core::{Bytes, DriveWear, Lba, Request, RequestKind, Rng};
+use esker_core::{Bytes, DeviceState, DriveWear, Lba, Request, RequestKind, Rng};
 use esker_serve::{
     Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, Tls, TlsClients, VolumeFile,
 };
@@ -159,6 +160,39 @@ fn what_was_flushed_survives_servers_that_lose_the_rest() {
                 checked = checked.open_again(choice);
             }
         }
+    }
+}
+
+/// Nothing is written meanwhile, and nothing read or only read: the end of the connection tells of it.
+#[test]
+fn a_connection_that_is_lost_is_a_failed_device_that_others_make_up_for() {
+    let cluster = json!({
+        "object": "64KiB", "objects_per_slice": 4, "replicas": 2, "reserve": "45%", "epoch": "20ms",
+        "copied_bytes_per_second": "1GiB",
+    });
+    for (choice, reads) in WAYS.into_iter().flat_map(|choice| [(choice, false), (choice, true)]) {
+        let offer = Offer { size: 16 << 20, flags: FLUSH | FUA | TRIM | ZEROES, blocks: None, lies: None };
+        let servers = [0; 3].map(|_| PlainServer::new(offer));
+        let uris: Vec<NbdUri> = servers.iter().map(PlainServer::uri).collect();
+        Driven::create_with(&uris, &VolumeSettings::new("cluster", cluster.clone()));
+        let mut driven = Driven::open(&uris, choice);
+        driven.write(0, &[7; 4 << 20], false).unwrap();
+        driven.flush().unwrap();
+        servers[2].kill();
+        let begin = Instant::now();
+        let is_rebuilt = |driven: &Driven| {
+            let cluster = driven.volume.report().cluster.unwrap();
+            cluster.copies_lost > 0 && cluster.moves_done >= cluster.copies_lost
+        };
+        while driven.volume.device_state(2) != DeviceState::Failed || !is_rebuilt(&driven) {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{choice:?}, {reads}: nobody has noticed");
+            if reads {
+                assert!(driven.read(0, 4 << 20).unwrap() == [7; 4 << 20]);
+            }
+            driven.io.wait(Some(Duration::from_millis(20)));
+            driven.volume.step();
+        }
+        assert!(driven.read(0, 4 << 20).unwrap() == [7; 4 << 20]);
     }
 }
 

@@ -59,7 +59,8 @@ pub trait Backend: Send {
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 
     /// Returns true once written data may be lost although no operation of this back end has said so: a flush that the
-    /// owner of another part of the device asked for has failed.
+    /// owner of another part of the device asked for has failed, or the connection to the device is lost. Asked after
+    /// [`Self::take_ended`].
     fn has_failed(&self) -> bool {
         false
     }
