@@ -163,7 +163,7 @@ impl Hint for VolumeError {
     fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Holds { .. } => "choose another device; if what is there may be lost, erase its start first",
-            Self::NotDurable { .. } => "open it again: that shows what the device holds",
+            Self::NotDurable { device, .. } => return Some(not_durable(device)),
             Self::TwoVolumes { .. } => "open one volume at a time",
             Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",
             Self::Twice { .. } => "name each device once, and no copy of one",
@@ -200,6 +200,15 @@ pub enum MapDamage {
         /// A later one.
         later: u64,
     },
+}
+
+/// What to do about a device on which nothing becomes durable.
+fn not_durable(device: &str) -> String {
+    format!(
+        "open it again: that shows what the device holds; if it stays so, `esker volume serve --read-only` and `esker \
+         volume copy --to` do without {device}, and where others have copies, `esker volume remove-device --lost` \
+         takes it out"
+    )
 }
 
 /// Returns the names of missing devices.

@@ -3,17 +3,22 @@
 use super::error::VolumeError;
 use super::kinds::Presence;
 use super::recover::{Recovered, recover, recover_found};
-use super::{make_durable, repair_journal, repair_superblocks};
+use super::{failing, make_durable, repair_journal, repair_superblocks};
 use crate::backend::OpenDevice;
 use crate::format::MemberState;
 
-/// Takes the device of this name out of the volume: it is missing among `devices`, and will not come back. Others have
-/// copies of all that was there; new ones are made once the volume is open.
+/// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails, and will not
+/// come back. Others have copies of all that was there; new ones are made once the volume is open.
 ///
 /// # Errors
-/// If the volume cannot be opened, if the device is there, or if nothing else has what was on it. Then nothing was
-/// written.
-pub fn remove_lost(devices: &mut [Box<dyn OpenDevice>], name: &str) -> Result<(), VolumeError> {
+/// If the volume cannot be opened, if the device is there and whole, or if nothing else has what was on it. Then
+/// nothing was written.
+pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<(), VolumeError> {
+    let has_others = devices.len() > 1;
+    let stays = |device: &mut Box<dyn OpenDevice>| {
+        !has_others || device.name() != name || failing::error_of(&mut **device, true).is_none()
+    };
+    devices.retain_mut(stays);
     make_durable(devices)?;
     let recovered = recover(devices)?;
     let members = recovered.state(devices).devices;

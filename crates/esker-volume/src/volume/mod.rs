@@ -4,6 +4,7 @@ mod change;
 mod create;
 mod dump;
 mod error;
+mod failing;
 #[cfg(test)]
 mod faulty_tests;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use change::{ChangeError, DrainProgress, VolumeChange};
 pub use create::{MapKeepers, WhatIsThere, create, create_with_map_on};
 pub use dump::{DumpPart, dump};
 pub use error::{MapDamage, VolumeError};
+pub use failing::leave_failing_out;
 pub use join::{JoinPlan, JoiningDevice, served_as};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 pub use lost::remove_lost;
@@ -210,15 +212,12 @@ fn keeper_superblock(devices: &[VolumeDevice]) -> Superblock {
     devices.iter().find(keeps).expect("without one there is no map").superblock.clone()
 }
 
-/// Makes durable what the operating system has in memory, and forgets it: a flush that failed earlier may have left
-/// bytes there that the device does not hold. Whatever is read afterwards stays.
+/// Makes durable what was written to the devices last.
 fn make_durable(devices: &mut [Box<dyn OpenDevice>]) -> Result<(), VolumeError> {
-    for device in devices.iter_mut() {
-        let flushed = device.blocking().flush();
-        let durable = flushed.and(device.forget_cached());
-        durable.map_err(|error| VolumeError::NotDurable { device: device.name().to_string(), error })?;
-    }
-    Ok(())
+    devices.iter_mut().try_for_each(|device| {
+        let durable = failing::make_durable(&mut **device);
+        durable.map_err(|error| VolumeError::NotDurable { device: device.name().to_string(), error })
+    })
 }
 
 /// Writes batches that one device lacks and another one has, also if a device is missing: what was read once stays,

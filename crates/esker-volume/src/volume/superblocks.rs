@@ -25,7 +25,7 @@ pub(super) struct Found {
 type Read = Result<Superblock, SuperblockError>;
 
 /// Reads both superblocks of a device. Returns the newer one, and whether both are alike.
-fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), VolumeError> {
+pub(super) fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), VolumeError> {
     let capacity = device.blocking().capacity().0;
     let mut bytes = vec![0; SUPERBLOCK];
     // Why one of them could not be read, which matters if neither is found.

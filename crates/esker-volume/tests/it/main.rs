@@ -6,6 +6,7 @@ mod changes;
 mod clusters;
 mod errors;
 mod failed_flush;
+mod failing_drives;
 mod faulty;
 mod flash_cache;
 mod keepers;

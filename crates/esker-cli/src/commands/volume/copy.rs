@@ -104,7 +104,7 @@ fn write_tail(session: &mut Session, offset: u64, tail: &[u8]) -> Result<(), Fai
 fn copy_out(arguments: &VolumeCopyArguments, to: &Path, common: &Common) -> Result<(), Failure> {
     let places = Places::read(&arguments.volume)?;
     let mut output = Outputs::new(arguments.force, &[])?.claim("--to", to, Content::Image)?;
-    let session = Session::open(&places, Serving::without_map(), common)?;
+    let session = Session::open(&places, Serving::to_read(), common)?;
     let mut image = NewImage::new(output.file()?);
     let capacity = session.volume.capacity().0;
     let bar = Progress::new(common.quiet, "B");

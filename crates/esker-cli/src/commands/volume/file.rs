@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use esker_config::ConfigText;
 use esker_core::Hint;
 use esker_nbd_device::UriError;
-use esker_volume::{DeviceIo, DeviceSettings, IoChoice, OpenDevice};
+use esker_volume::{DeviceIo, DeviceSettings, IoChoice, OpenDevice, leave_failing_out};
 use serde::Deserialize;
 
 use super::device::{Access, OpenError, OpenedDevice, is_same_file, is_same_place, open_device};
@@ -52,6 +52,17 @@ pub(super) struct Opened {
     pub(super) are_direct: bool,
     /// Devices that are not there, with their places.
     absent: Vec<String>,
+}
+
+impl Opened {
+    /// Leaves devices out that are there, but fail, with a remark: the volume is only read.
+    pub(super) fn without_failing(mut self, access: Access, common: &Common) -> Self {
+        let failing = leave_failing_out(&mut self.devices, access == Access::Write);
+        for (name, error) in failing.iter().filter(|_| !common.quiet) {
+            output::remark(&format!("{name} fails: {error}; the volume is only read, without it"));
+        }
+        self
+    }
 }
 
 /// Where the devices of a volume are.
@@ -167,5 +178,6 @@ pub(super) fn start_io(choice: IoChoice) -> Result<DeviceIo, Failure> {
 
 /// The devices of a volume that is not served, but looked at.
 pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
-    Ok(places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)?.devices)
+    let opened = places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)?;
+    Ok(opened.without_failing(Access::Read, common).devices)
 }

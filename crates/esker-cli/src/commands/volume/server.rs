@@ -3,7 +3,6 @@
 use esker_serve::{ServeSettings, ServedVolume, Server};
 use esker_volume::{DeviceIo, SystemClock, Volume};
 
-use super::device::Access;
 use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
 use super::range_map;
@@ -34,7 +33,7 @@ fn open_volume(
     (io, clock): (&DeviceIo, SystemClock),
     common: &Common,
 ) -> Result<ServedVolume, Failure> {
-    let opened = Places::read(&volume.file)?.open(Access::Write, io, serving.settings, common)?;
+    let opened = serving.open(&Places::read(&volume.file)?, io, common)?;
     if serving.settings.is_direct && !opened.are_direct && !common.quiet {
         let file = volume.file.display();
         crate::output::remark(&format!("{file}: not all devices can be used past the page cache"));
@@ -55,5 +54,5 @@ pub(super) fn settings(arguments: &VolumeServeArguments) -> Result<ServeSettings
 
 /// How their devices are used.
 pub(super) fn serving(arguments: &VolumeServeArguments) -> Serving {
-    Serving::new(arguments.io, arguments.direct)
+    Serving { only_reads: arguments.read_only, ..Serving::new(arguments.io, arguments.direct) }
 }

@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 use esker_volume::{Buffer, Clock, DeviceIo, DeviceSettings, IoChoice, Reply, SystemClock, Volume};
 
 use super::device::Access;
-use super::file::{Places, start_io};
+use super::file::{Opened, Places, start_io};
 use super::range_map;
 use crate::args::{Common, VolumeIo};
 use crate::cancel;
@@ -23,11 +23,14 @@ pub(super) struct Serving {
     pub(super) settings: DeviceSettings,
     /// Whether the volume follows the map of ranges that its settings name, which then has to be there.
     pub(super) follows_map: bool,
+    /// Whether the volume is only read, so that it can do without a device that fails.
+    pub(super) only_reads: bool,
 }
 
 impl Default for Serving {
     fn default() -> Self {
-        Self { io: IoChoice::default(), settings: DeviceSettings::default(), follows_map: true }
+        let (io, settings) = (IoChoice::default(), DeviceSettings::default());
+        Self { io, settings, follows_map: true, only_reads: false }
     }
 }
 
@@ -37,13 +40,24 @@ impl Serving {
         Self { follows_map: false, ..Self::default() }
     }
 
+    /// For what only reads.
+    pub(super) fn to_read() -> Self {
+        Self { only_reads: true, ..Self::without_map() }
+    }
+
     pub(super) fn new(io: VolumeIo, is_direct: bool) -> Self {
         let io = match io {
             VolumeIo::Best => IoChoice::Best,
             VolumeIo::IoUring => IoChoice::Ring,
             VolumeIo::Threads => IoChoice::Threads,
         };
-        Self { io, settings: DeviceSettings { is_direct, ..DeviceSettings::default() }, follows_map: true }
+        Self { io, settings: DeviceSettings { is_direct, ..DeviceSettings::default() }, ..Self::default() }
+    }
+
+    /// Opens the devices of a volume.
+    pub(super) fn open(&self, places: &Places, io: &DeviceIo, common: &Common) -> Result<Opened, Failure> {
+        let opened = places.open(Access::Write, io, self.settings, common)?;
+        Ok(if self.only_reads { opened.without_failing(Access::Write, common) } else { opened })
     }
 }
 
@@ -59,7 +73,7 @@ impl Session {
     /// Opens the volume whose devices are at `places`, to write to it.
     pub(super) fn open(places: &Places, serving: Serving, common: &Common) -> Result<Self, Failure> {
         let (io, clock) = (start_io(serving.io)?, SystemClock::start());
-        let opened = places.open(Access::Write, &io, serving.settings, common)?;
+        let opened = serving.open(places, &io, common)?;
         let mut volume = Volume::open(opened.devices, clock)?;
         if serving.follows_map {
             range_map::follow(&mut volume, places.path())?;
