@@ -15,6 +15,11 @@ const NOT_WRITTEN: &[&str] = &["xz", "bz2", "lz4", "zip", "7z", "lzma", "z"];
 
 /// The format that `--to` names, or that the ending of the output's name stands for.
 pub(crate) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEntry, Failure> {
+    format_by(arguments, "--to")
+}
+
+/// The format that `option` names, or that the ending of the output's name stands for.
+pub(crate) fn format_by(arguments: &WriteArguments, option: &str) -> Result<&'static FormatEntry, Failure> {
     let shown = arguments.output.display();
     let wanted = arguments.to.as_deref().map(format_to_write).transpose()?;
     let ending = ending_of(&arguments.output);
@@ -30,7 +35,7 @@ pub(crate) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEnt
         (Some(format), []) => Ok(format),
         (Some(format), named) if named.iter().any(|one| one.name == format.name) => Ok(format),
         (Some(format), named) => Err(Failure::input(format!(
-            "{shown} ends in .{ending}, which says {}, and --to says {}",
+            "{shown} ends in .{ending}, which says {}, and {option} says {}",
             names(named, " or "),
             format.name
         ))
@@ -39,11 +44,13 @@ pub(crate) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEnt
         (None, []) if !is_file(&arguments.output) => format_to_write(OWN).map_err(Failure::from),
         (None, []) => {
             let all: Vec<&FormatEntry> = FORMATS.iter().filter(|format| format.can(FormatCapability::Write)).collect();
-            Err(Failure::input(format!("{shown} does not say which format is wanted"))
-                .with_hint(format!("say --to NAME, one of {}; or let the name end in it: .esker", names(&all, ", "))))
+            Err(Failure::input(format!("{shown} does not say which format is wanted")).with_hint(format!(
+                "say {option} NAME, one of {}; or let the name end in it: .esker",
+                names(&all, ", ")
+            )))
         }
         (None, named) => Err(Failure::input(format!("{shown} may be any of {}", names(named, ", ")))
-            .with_hint(format!("say which: --to {}", names(named, "|")))),
+            .with_hint(format!("say which: {option} {}", names(named, "|")))),
     }
 }
 

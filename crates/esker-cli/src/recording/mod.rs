@@ -17,7 +17,7 @@ use esker_volume::{Clock, SystemClock};
 use crate::args::{ServingArguments, WriteArguments};
 use crate::failure::Failure;
 use crate::output::{Output, Outputs, remark};
-use crate::trace_ending::{check_terminal, format_of};
+use crate::trace_ending::{check_terminal, format_by};
 use recorder::Recorder;
 use writer::Outcome;
 
@@ -69,7 +69,7 @@ impl Plan {
     /// A recording at `path`, in the format called `format`, or in that of the path's ending.
     fn new(path: &Path, format: Option<&str>, force: bool) -> Result<Self, Failure> {
         let arguments = WriteArguments { output: path.to_path_buf(), to: format.map(str::to_string), force };
-        let format = format_of(&arguments)?;
+        let format = format_by(&arguments, "--record-as")?;
         check_terminal(&arguments, format)?;
         if matches!(path.extension().and_then(|ending| ending.to_str()), Some("zst" | "gz")) {
             return Err(Failure::input(format!("{}: a recording is not compressed", path.display())).with_hint(

@@ -132,8 +132,12 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
     doer.perform(&VolumeOperation::AddDevice { name: name.clone(), place, force, no_map })?;
     made.keep();
     let VolumeStatus { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
-    let more = words::bytes(capacity_max_bytes.saturating_sub(capacity_bytes) as f64);
-    output::print(&format!("{name} has joined; `esker volume grow` would offer {more} more\n"))?;
+    // A cluster offers no more later.
+    let more = match capacity_max_bytes.saturating_sub(capacity_bytes) {
+        0 => String::new(),
+        more => format!("; `esker volume grow` would offer {} more", words::bytes(more as f64)),
+    };
+    output::print(&format!("{name} has joined{more}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -52,6 +52,8 @@ fn a_cluster_is_killed_and_loses_a_drive_and_no_byte() {
     assert!(refused.code == 2 && refused.stderr.contains("add a device first"), "{}", refused.stderr);
     let refused = esker_in(folder, &["volume", "grow", "home.volume", "--to", "1GiB"]);
     assert!(refused.code == 2 && refused.stderr.contains("make a larger volume"), "{}", refused.stderr);
+    let joined = esker_ok(folder, &["volume", "add-device", "home.volume", "--device", "d=d.img,16MiB"]).stdout;
+    assert_eq!(joined, "d has joined\n", "it offers no more");
     check(&mut client);
     drop(client);
     server.stop();

@@ -78,6 +78,8 @@ fn what_cannot_be_recorded_is_refused_before_anybody_is_served() {
     for (options, says) in [
         (&["--record", "day.esker.zst"][..], "a recording is not compressed"),
         (&["--record", "day.txt"], "does not say which format is wanted"),
+        (&["--record", "day.txt"], "say --record-as NAME"),
+        (&["--record", "day.csv"], "say which: --record-as "),
         (&["--record", "nowhere/day.esker"], "No such file or directory"),
         (&["--record", "flash.img", "--record-as", "esker", "--force"], "flash.img"),
         (&["--record-as", "msr"], "--record <TRACE>"),
