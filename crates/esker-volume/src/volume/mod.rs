@@ -48,6 +48,7 @@ pub use lost::remove_lost;
 use map::{JournalFound, Repair};
 use recover::{Recovered, recover};
 pub use settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
+pub use signs::is_without_superblock;
 pub use state::{VolumeMember, VolumeState};
 use superblocks::{Found, Keeper};
 
