@@ -1,19 +1,30 @@
-//! Takes a device that is gone for good out of a volume that keeps several copies.
+//! Takes a device that is gone for good out of a volume that has on others what was there.
+
+use esker_core::Bytes;
 
 use super::error::VolumeError;
-use super::kinds::Presence;
+use super::kinds::{EngineError, Presence};
 use super::recover::{Recovered, recover, recover_found};
 use super::{failing, make_durable, repair_journal, repair_superblocks};
 use crate::backend::OpenDevice;
 use crate::format::MemberState;
 
+/// What was on a device that was taken out as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhatWasLost {
+    /// Nothing that the map knows.
+    Nothing,
+    /// One of several copies.
+    Copies,
+}
+
 /// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails, and will not
-/// come back. Others have copies of all that was there; new ones are made once the volume is open.
+/// come back. Nothing was there, or others have copies of all of it; new ones are made once the volume is open.
 ///
 /// # Errors
 /// If the volume cannot be opened, if the device is there and whole, or if nothing else has what was on it. Then
 /// nothing was written.
-pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<(), VolumeError> {
+pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<WhatWasLost, VolumeError> {
     let has_others = devices.len() > 1;
     let stays = |device: &mut Box<dyn OpenDevice>| {
         !has_others || device.name() != name || failing::error_of(&mut **device, true).is_none()
@@ -28,16 +39,25 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
         (None, Some(_)) => return Err(VolumeError::NotLost(name.to_string())),
         (None, None) => return Err(VolumeError::NoDevice(name.to_string())),
     };
-    if recovered.settings.engine()?.copies() == 1 {
-        return Err(VolumeError::OneCopy { kind: recovered.settings.kind, device: name.to_string() });
-    }
-    let mut found = recovered.found;
+    let one_copy = || VolumeError::OneCopy { kind: recovered.settings.kind.clone(), device: name.to_string() };
+    let what = match recovered.settings.engine()?.copies() {
+        // An engine without a map knows nothing of what was where.
+        1 if recovered.engine.used().get(lost) != Some(&Bytes::ZERO) => return Err(one_copy()),
+        1 => WhatWasLost::Nothing,
+        _ => WhatWasLost::Copies,
+    };
+    let mut found = recovered.found.clone();
     let member = &mut found.newest.members[lost];
     (member.state, member.keeps_journal) = (MemberState::Removed, false);
     found.newest.generation += 1;
     found.to_write = (0..found.given.len()).filter(|member| found.given[*member].is_some()).collect();
-    // This shows whether the volume can do without it.
-    let Recovered { found, journal, keepers, .. } = &recover_found(devices, found)?;
+    // This shows whether the volume can do without it: places that were never written are given out, too.
+    let without = recover_found(devices, found).map_err(|error| match (what, error) {
+        (WhatWasLost::Nothing, VolumeError::Engine(EngineError::Map(_))) => one_copy(),
+        (_, error) => error,
+    })?;
+    let Recovered { found, journal, keepers, .. } = &without;
     repair_journal(devices, journal, keepers)?;
-    repair_superblocks(devices, found)
+    repair_superblocks(devices, found)?;
+    Ok(what)
 }

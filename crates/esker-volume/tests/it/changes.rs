@@ -9,7 +9,7 @@ use esker_core::{Bytes, Hint, Lba, Nanos, Ratio, Request};
 use esker_volume::{
     AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DeviceIo, DrainProgress, FileBackend, HeldReason,
     Identity, IoChoice, MoveBudget, Presence, SystemClock, Volume, VolumeChange, VolumeError, VolumeSettings,
-    WhatIsThere, check, create,
+    WhatIsThere, WhatWasLost, check, create, remove_lost,
 };
 use serde_json::json;
 
@@ -111,6 +111,34 @@ fn a_device_is_replaced_by_a_larger_one_while_the_volume_serves() {
     all.push(paths[0].clone());
     assert_eq!(check(&mut closed(&all)).unwrap().unused, ["first"]);
     create(&mut closed(&paths[..1]), &settings(), &identities(40, 1), WhatIsThere::Stays).unwrap();
+}
+
+#[test]
+fn a_device_that_is_lost_can_be_taken_out_once_nothing_is_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second", "third"]);
+    let mut small = settings();
+    small.options.insert("capacity".to_string(), json!("10MiB"));
+    create(&mut closed(&paths), &small, &identities(1, 3), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    (0..80).for_each(|number| write_extent(&mut volume, number));
+    let lost = (0..3).rev().find(|&device| volume.0.used()[device] > Bytes::ZERO).unwrap();
+    drop(volume);
+    let (name, mut left) = (["first", "second", "third"][lost], paths.clone());
+    left.remove(lost);
+    let error = remove_lost(&mut closed(&left), name).unwrap_err();
+    assert!(error.to_string().contains("nowhere else"), "{error}");
+
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    change(&mut volume, VolumeChange::Drain { device: lost }).unwrap();
+    until(&mut volume.0, &volume.1, |volume| volume.drain_progress(lost) == Some(DrainProgress::Empty));
+    assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
+    drop(volume);
+    assert_eq!(remove_lost(&mut closed(&left), name).unwrap(), WhatWasLost::Nothing);
+    let mut volume = open(&left, IoChoice::Best, false).unwrap();
+    assert_eq!(volume.0.state().missing().count(), 0);
+    (0..80).for_each(|number| check_extent(&mut volume, number));
+    write_extent(&mut volume, 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use esker_core::words;
 use esker_serve::{DeviceStatus, DrainStatus, LifeStatus, VolumeFile, VolumeOperation, VolumeStatus, call};
-use esker_volume::{DeviceSettings, IoChoice};
+use esker_volume::{DeviceSettings, IoChoice, WhatWasLost};
 
 use super::device::Access;
 use super::doer::{Doer, read_status};
@@ -201,16 +201,18 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
     let mut opened = places.open_present(Access::Write, &io, DeviceSettings::default())?;
-    esker_volume::remove_lost(&mut opened.devices, device)?;
+    let what = esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
     changed.map_err(|error| {
         Failure::work(format!("{device} is out, but {} still names it: {error}", volume.display()))
             .with_hint("take it out of that file")
     })?;
-    output::print(&format!(
-        "{device} belongs to the volume no more; what was there is copied again once it is used\n"
-    ))?;
+    let consequence = match what {
+        WhatWasLost::Copies => "what was there is copied again once it is used",
+        WhatWasLost::Nothing => "nothing was there",
+    };
+    output::print(&format!("{device} belongs to the volume no more; {consequence}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
