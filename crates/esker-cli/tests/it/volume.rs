@@ -233,3 +233,53 @@ fn a_volume_is_used_by_one_program_at_a_time() {
     drop(held);
     esker_ok(folder.path(), &["volume", "check", "home.volume"]);
 }
+
+/// Creates a cluster of two copies on three files, with an image in it, which is returned.
+fn cluster(folder: &Path) -> Vec<u8> {
+    let kind = ["--kind", "cluster", "--set", "replicas=2", "--set", "object=64KiB", "--set", "reserve=50%"];
+    let devices = ["--device", "a=a.img,16MiB", "--device", "b=b.img,16MiB", "--device", "c=c.img,16MiB"];
+    let small = ["--set", "objects_per_slice=4"];
+    esker_ok(folder, &[&["volume", "create", "home.volume"], &kind[..], &small, &devices].concat());
+    let bytes = image(4 << 20);
+    fs::write(folder.join("in.img"), &bytes).unwrap();
+    esker_ok(folder, &["volume", "copy", "home.volume", "--from", "in.img"]);
+    bytes
+}
+
+#[test]
+fn a_blank_drive_in_the_place_of_a_dead_one_counts_as_missing() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    let bytes = cluster(folder);
+    fs::File::create(folder.join("c.img")).unwrap().set_len(16 << 20).unwrap();
+    let checked = esker_in(folder, &["volume", "check", "home.volume"]);
+    let says = "c (c.img) holds nothing of a volume, and counts as missing; the volume is only read, without it";
+    assert!(checked.code == 1 && checked.stderr.contains(says), "{}", checked.stderr);
+    esker_ok(folder, &["volume", "copy", "home.volume", "--to", "out.img"]);
+    assert!(fs::read(folder.join("out.img")).unwrap().starts_with(&bytes));
+    assert!(fs::read(folder.join("c.img")).unwrap().iter().all(|&byte| byte == 0));
+    esker_ok(folder, &["volume", "remove-device", "home.volume", "c", "--lost"]);
+    esker_ok(folder, &["volume", "add-device", "home.volume", "--device", "d=c.img"]);
+    // Another device keeps the map now, and that is finished before a command ends.
+    let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
+    assert!(checked.contains("everything is there and whole"), "{checked}");
+
+    // One whose superblocks are damaged may hold what nothing else has.
+    let mut damaged = fs::read(folder.join("a.img")).unwrap();
+    let last = damaged.len() - (16 << 10);
+    [100, last + 100].iter().for_each(|&at| damaged[at] ^= 1);
+    fs::write(folder.join("a.img"), damaged).unwrap();
+    let error = esker_refuses(folder, &["volume", "check", "home.volume"]);
+    assert!(error.contains("a has no superblock") && error.contains("counts as missing"), "{error}");
+}
+
+#[test]
+fn a_line_of_no_device_of_the_volume_has_nothing_only_read() {
+    let home = tempfile::tempdir().unwrap();
+    create(home.path(), &[]);
+    let file = home.path().join("home.volume");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "spare = \"spare.img\"\n").unwrap();
+    let checked = esker_ok(home.path(), &["volume", "check", "home.volume"]).stderr;
+    let says = "spare (spare.img) is not there; the volume has no such device: take its line out of home.volume\n";
+    assert_eq!(checked, says);
+}

@@ -163,6 +163,9 @@ impl Hint for VolumeError {
     fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Holds { .. } => "choose another device; if what is there may be lost, erase its start first",
+            Self::Superblock { error: SuperblockError::Damaged(_), .. } => {
+                "correct its path in the volume's file; without its line there, the device counts as missing"
+            }
             Self::NotDurable { device, .. } => return Some(not_durable(device)),
             Self::TwoVolumes { .. } => "open one volume at a time",
             Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",

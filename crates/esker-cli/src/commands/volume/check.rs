@@ -15,7 +15,11 @@ use crate::table::Table;
 /// Says what the volume is, and repairs it if asked to.
 pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<ExitCode, Failure> {
     let places = Places::read(&arguments.volume)?;
-    let mut state = check(&mut open_to_look(&places, common)?)?;
+    let mut opened = open_to_look(&places, common)?;
+    let found = check(&mut opened.devices);
+    opened.away.say(found.as_ref().ok(), common);
+    drop(opened);
+    let mut state = found?;
     let mut repaired = false;
     if arguments.repair && state.was_damaged {
         if state.missing().next().is_some() {
@@ -26,7 +30,7 @@ pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<E
         let mut session = Session::open(&places, Serving::without_map(), common)?;
         session.settle()?;
         drop(session);
-        state = check(&mut open_to_look(&places, common)?)?;
+        state = check(&mut open_to_look(&places, common)?.devices)?;
         repaired = true;
     }
     output::print(&describe(&state))?;

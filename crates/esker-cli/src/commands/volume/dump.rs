@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use esker_volume::{DumpPart, dump};
 
-use super::file::{Places, open_to_look};
+use super::file::{Opened, Places, open_to_look};
 use crate::args::{Common, VolumeDumpArguments, VolumePart};
 use crate::cancel;
 use crate::failure::Failure;
@@ -19,7 +19,8 @@ pub(super) fn run(arguments: &VolumeDumpArguments, common: &Common) -> Result<Ex
     ];
     let wanted = |(part, _): &&(VolumePart, DumpPart)| arguments.only.is_empty() || arguments.only.contains(part);
     let parts: Vec<DumpPart> = all.iter().filter(wanted).map(|(_, part)| *part).collect();
-    let mut devices = open_to_look(&Places::read(&arguments.volume)?, common)?;
+    let Opened { mut devices, away, .. } = open_to_look(&Places::read(&arguments.volume)?, common)?;
+    away.say(None, common);
     let mut out = BufWriter::new(Cancellable(io::stdout()));
     let written = dump(&mut devices, &parts, &mut out).and_then(|()| out.flush());
     match written {

@@ -10,6 +10,7 @@ use esker_nbd_device::UriError;
 use esker_volume::{DeviceIo, DeviceSettings, IoChoice, OpenDevice, leave_failing_out};
 use serde::Deserialize;
 
+use super::away::Away;
 use super::device::{Access, OpenError, OpenedDevice, is_same_file, is_same_place, open_device};
 use crate::args::Common;
 use crate::failure::Failure;
@@ -50,8 +51,8 @@ pub(super) struct Opened {
     pub(super) devices: Vec<Box<dyn OpenDevice>>,
     /// Whether all of them will be used past the page cache.
     pub(super) are_direct: bool,
-    /// Devices that are not there, with their places.
-    absent: Vec<String>,
+    /// Devices that are left out.
+    pub(super) away: Away,
 }
 
 impl Opened {
@@ -127,44 +128,24 @@ impl Places {
         }
     }
 
-    /// Opens the devices for a volume to use. Those that are not there are left out, with a remark.
-    pub(super) fn open(
-        &self,
-        access: Access,
-        io: &DeviceIo,
-        settings: DeviceSettings,
-        common: &Common,
-    ) -> Result<Opened, Failure> {
-        let opened = self.open_present(access, io, settings)?;
-        for device in opened.absent.iter().filter(|_| !common.quiet) {
-            output::remark(&format!("{device} is not there; the volume is only read, without it"));
-        }
-        Ok(opened)
-    }
-
     /// Opens the devices that are there, of which one is needed.
-    pub(super) fn open_present(
-        &self,
-        access: Access,
-        io: &DeviceIo,
-        settings: DeviceSettings,
-    ) -> Result<Opened, Failure> {
-        let mut opened = Opened { devices: Vec::new(), are_direct: true, absent: Vec::new() };
+    pub(super) fn open(&self, access: Access, io: &DeviceIo, settings: DeviceSettings) -> Result<Opened, Failure> {
+        let (mut devices, mut are_direct, mut away) = (Vec::new(), true, Away::of(&self.file));
         for (name, place) in &self.devices {
             match open_device(name, place, access, io, settings) {
                 Ok(OpenedDevice { device, is_direct }) => {
-                    opened.are_direct &= is_direct;
-                    opened.devices.push(device);
+                    are_direct &= is_direct;
+                    devices.push((device, place));
                 }
-                Err(OpenError { is_missing: true, .. }) => opened.absent.push(format!("{name} ({place})")),
+                Err(OpenError { is_missing: true, .. }) => away.is_absent(name, place),
                 Err(error) => return Err(error.into()),
             }
         }
-        if opened.devices.is_empty() {
-            let message = format!("{}: no device is there: {}", self.file.display(), opened.absent.join(", "));
+        if devices.is_empty() {
+            let message = format!("{}: no device is there: {}", self.file.display(), away.places());
             return Err(Failure::input(message).with_hint("correct the paths in that file"));
         }
-        Ok(opened)
+        Ok(Opened { devices: away.leave_blank_ones_out(devices), are_direct, away })
     }
 }
 
@@ -177,7 +158,7 @@ pub(super) fn start_io(choice: IoChoice) -> Result<DeviceIo, Failure> {
 }
 
 /// The devices of a volume that is not served, but looked at.
-pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
-    let opened = places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)?;
-    Ok(opened.without_failing(Access::Read, common).devices)
+pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Opened, Failure> {
+    let opened = places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default())?;
+    Ok(opened.without_failing(Access::Read, common))
 }

@@ -1,5 +1,6 @@
 //! `esker volume`: volumes on files and disks.
 
+mod away;
 mod check;
 mod copy;
 mod create;

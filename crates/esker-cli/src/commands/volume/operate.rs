@@ -200,7 +200,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     }
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
-    let mut opened = places.open_present(Access::Write, &io, DeviceSettings::default())?;
+    let mut opened = places.open(Access::Write, &io, DeviceSettings::default())?;
     let what = esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));

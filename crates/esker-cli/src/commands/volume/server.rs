@@ -39,7 +39,9 @@ fn open_volume(
         crate::output::remark(&format!("{file}: not all devices can be used past the page cache"));
     }
     let on_disk = FileOnDisk::new(&volume.file, serving.settings).map_err(Failure::work)?;
-    let mut open = Volume::open(opened.devices, clock)?;
+    let open = Volume::open(opened.devices, clock);
+    opened.away.say(open.as_ref().ok().map(Volume::state), common);
+    let mut open = open?;
     if serving.follows_map {
         range_map::follow(&mut open, &volume.file)?;
     }

@@ -56,7 +56,7 @@ impl Serving {
 
     /// Opens the devices of a volume.
     pub(super) fn open(&self, places: &Places, io: &DeviceIo, common: &Common) -> Result<Opened, Failure> {
-        let opened = places.open(Access::Write, io, self.settings, common)?;
+        let opened = places.open(Access::Write, io, self.settings)?;
         Ok(if self.only_reads { opened.without_failing(Access::Write, common) } else { opened })
     }
 }
@@ -74,7 +74,9 @@ impl Session {
     pub(super) fn open(places: &Places, serving: Serving, common: &Common) -> Result<Self, Failure> {
         let (io, clock) = (start_io(serving.io)?, SystemClock::start());
         let opened = serving.open(places, &io, common)?;
-        let mut volume = Volume::open(opened.devices, clock)?;
+        let volume = Volume::open(opened.devices, clock);
+        opened.away.say(volume.as_ref().ok().map(Volume::state), common);
+        let mut volume = volume?;
         if serving.follows_map {
             range_map::follow(&mut volume, places.path())?;
         }
