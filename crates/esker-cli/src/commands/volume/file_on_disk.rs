@@ -50,14 +50,25 @@ impl FileOnDisk {
         self.devices().into_iter().find(|(found, _)| found == name).map(|(_, place)| place)
     }
 
-    /// Replaces the file as a whole, durably.
+    /// Whether the file is a link to one in another folder, from which relative paths lead elsewhere.
+    fn is_linked_elsewhere(&self) -> bool {
+        let [file, here] = [&*self.path, self.folder()].map(fs::canonicalize);
+        file.is_ok_and(|file| here.is_ok_and(|here| folder(&file) != here))
+    }
+
+    /// Replaces the file as a whole, durably. If it is a link, the file is replaced to which it leads.
     fn write(&self, document: &DocumentMut) -> io::Result<()> {
-        let folder = self.folder();
+        self.replace(document.to_string().as_bytes()).map_err(|error| of(&self.path, &error))
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        let file = fs::canonicalize(&self.path)?;
+        let folder = folder(&file);
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
-        new.write_all(document.to_string().as_bytes())?;
-        new.as_file().set_permissions(fs::metadata(&self.path)?.permissions())?;
+        new.write_all(text)?;
+        new.as_file().set_permissions(fs::metadata(&file)?.permissions())?;
         new.as_file().sync_all()?;
-        new.persist(&self.path)?;
+        new.persist(&file)?;
         File::open(folder)?.sync_all()
     }
 }
@@ -67,8 +78,14 @@ fn folder(file: &Path) -> &Path {
     file.parent().unwrap_or(Path::new("/"))
 }
 
+/// An error with the file in which it happened.
+fn of(file: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", file.display()))
+}
+
 fn read(file: &Path) -> io::Result<DocumentMut> {
-    fs::read_to_string(file)?.parse().map_err(io::Error::other)
+    let text = fs::read_to_string(file).map_err(|error| of(file, &error))?;
+    text.parse().map_err(|error| of(file, &io::Error::other(error)))
 }
 
 /// The devices that the file names, with their places.
@@ -114,8 +131,9 @@ impl VolumeFile for FileOnDisk {
     fn add(&mut self, name: &str, device: &str) -> io::Result<()> {
         let mut document = read(&self.path)?;
         let device: DevicePlace = device.parse().map_err(io::Error::other)?;
-        let folder = self.folder();
-        let written = match device.path().and_then(|path| path.strip_prefix(folder).ok()) {
+        let is_here = |path: &&Path| !path.as_os_str().is_empty() && !self.is_linked_elsewhere();
+        let within = device.path().and_then(|path| path.strip_prefix(self.folder()).ok()).filter(is_here);
+        let written = match within {
             Some(path) => DevicePlace::File(path.to_path_buf()),
             None => place(&device, &self.named),
         };
@@ -174,5 +192,36 @@ mod tests {
         file.remove("flash").unwrap();
         let text = "# Mine.\n\n[devices]\ndisk = \"disk.img\"\nfar = \"/dev/far\"\nfarther = \"nbd://host:10809/\"\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_link_to_the_file_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [data, etc] = ["data", "etc"].map(|name| folder.path().join(name));
+        [&data, &etc].iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        let flash = data.join("flash.img");
+        fs::write(data.join("a.volume"), format!("[devices]\nflash = \"{}\"\n", flash.display())).unwrap();
+        let link = etc.join("home.volume");
+        std::os::unix::fs::symlink("../data/a.volume", &link).unwrap();
+        let mut file = FileOnDisk::new(&link, DeviceSettings::default()).unwrap();
+        let disk = etc.join("disk.img");
+        file.add("disk", disk.to_str().unwrap()).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        // Whichever name is used, the device is the same.
+        let text = format!("[devices]\nflash = \"{}\"\ndisk = \"{}\"\n", flash.display(), disk.display());
+        assert_eq!(fs::read_to_string(data.join("a.volume")).unwrap(), text);
+        assert_eq!(file.place("disk"), Some(DevicePlace::File(disk)));
+        file.remove("disk").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(!fs::read_to_string(data.join("a.volume")).unwrap().contains("disk"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("home.volume");
+        let file = FileOnDisk::new(&path, DeviceSettings::default()).unwrap();
+        let error = file.write(&DocumentMut::new()).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("{}: ", path.display())), "{error}");
     }
 }

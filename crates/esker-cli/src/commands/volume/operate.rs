@@ -205,7 +205,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
     changed.map_err(|error| {
-        Failure::work(format!("{device} is out, but {} still names it: {error}", volume.display()))
+        Failure::work(format!("{device} is out, but the volume's file still names it: {error}"))
             .with_hint("take it out of that file")
     })?;
     let consequence = match what {
