@@ -204,8 +204,7 @@ impl Changes {
                     Err(TryRecvError::Disconnected) => Err(ControlError::new("the device could not be prepared")),
                 };
                 let joins = prepared.and_then(|device| {
-                    let unwritten = |error| ControlError::new(format!("{name} ({place}): {error}"));
-                    self.file.add(name, place).map_err(unwritten)?;
+                    self.file.add(name, place).map_err(|error| not_named(name, &error))?;
                     volume.change(VolumeChange::Join(device)).map_err(|error| ControlError::of(&error))
                 });
                 change.preparing = None;
@@ -244,6 +243,13 @@ impl Changes {
 /// The map that the volume follows.
 fn followed(volume: &Volume<SystemClock>) -> Option<String> {
     volume.state().settings.map_name().map(str::to_string)
+}
+
+/// Why a device does not join of which the volume's file cannot say where it is.
+fn not_named(name: &str, error: &io::Error) -> ControlError {
+    let message = format!("{name} did not join, because the volume's file cannot be written: {error}");
+    let hint = "have whoever runs this be able to write that file and its folder, and add the device again";
+    ControlError { hint: Some(hint.to_string()), ..ControlError::new(message) }
 }
 
 /// Why a device cannot leave.

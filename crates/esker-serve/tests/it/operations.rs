@@ -11,7 +11,7 @@ use esker_serve::{ChangedSettings, DrainStatus, MoveBudget, ServeSettings, Volum
 use esker_volume::IoChoice;
 
 use super::client::Client;
-use super::served::{Home, Running};
+use super::served::{Home, Running, UNWRITABLE};
 
 /// Writes number after number to a part of the volume, and checks another part, until `is_so`.
 fn use_until(server: &Running, client: &mut Client, is_so: impl Fn() -> bool) {
@@ -114,6 +114,11 @@ fn what_cannot_be_done_is_told_with_what_can() {
     assert_eq!(message, "the volume has, or had, a device called flash");
     let (message, _) = error(add("new", "/nowhere"));
     assert_eq!(message, "new (/nowhere): No such file or directory (os error 2)");
+    let fits = home.file("fits", Bytes::mib(16));
+    let (message, hint) = error(add(UNWRITABLE, fits.to_str().unwrap()));
+    let says =
+        "unwritable did not join, because the volume's file cannot be written: /etc/home.volume: Permission denied";
+    assert!(message == says && hint.contains("write that file"), "{message}, {hint}");
     let full = home.file("full", Bytes::mib(16));
     std::fs::write(&full, [&[0; 1080][..], &[0x53, 0xef], &[0; 16 << 20]].concat()).unwrap();
     let (message, _) = error(add("full", full.to_str().unwrap()));

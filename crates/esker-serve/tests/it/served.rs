@@ -58,6 +58,9 @@ impl Log for Kept {
     }
 }
 
+/// The name of a device that cannot be added.
+pub(super) const UNWRITABLE: &str = "unwritable";
+
 /// Keeps the paths in memory.
 struct InMemory(Arc<Known>);
 
@@ -87,6 +90,9 @@ impl VolumeFile for InMemory {
         })
     }
     fn add(&mut self, name: &str, place: &str) -> io::Result<()> {
+        if name == UNWRITABLE {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "/etc/home.volume: Permission denied"));
+        }
         self.0.paths.lock().unwrap().push((name.to_string(), place.into()));
         Ok(())
     }
