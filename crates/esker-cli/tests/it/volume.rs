@@ -283,3 +283,25 @@ fn a_line_of_no_device_of_the_volume_has_nothing_only_read() {
     let says = "spare (spare.img) is not there; the volume has no such device: take its line out of home.volume\n";
     assert_eq!(checked, says);
 }
+
+#[test]
+fn a_volume_whose_start_is_gone_is_not_replaced_and_a_cut_is_no_small_matter() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    create(folder, &["--set", "extent=64KiB"]);
+    let mut bytes = fs::read(folder.join("disk.img")).unwrap();
+    bytes[..16 << 10].fill(0);
+    fs::write(folder.join("disk.img"), bytes).unwrap();
+    let refused = esker_refuses(folder, &["volume", "create", "new.volume", "--device", "q=disk.img"]);
+    assert!(refused.contains("q holds an esker volume; nothing was written"), "{refused}");
+    let repaired = esker_ok(folder, &["volume", "check", "home.volume", "--repair"]).stdout;
+    assert!(repaired.contains("it was repaired"), "{repaired}");
+
+    let disk = fs::OpenOptions::new().write(true).open(folder.join("disk.img")).unwrap();
+    disk.set_len(6 << 20).unwrap();
+    let cut = esker_refuses(folder, &["volume", "check", "home.volume"]);
+    assert!(cut.contains("the first 6MiB") && cut.contains("may be gone"), "{cut}");
+    disk.set_len(16 << 20).unwrap();
+    let repaired = esker_ok(folder, &["volume", "check", "home.volume", "--repair"]).stdout;
+    assert!(repaired.contains("No data were read"), "{repaired}");
+}

@@ -168,7 +168,13 @@ impl Hint for VolumeError {
             }
             Self::NotDurable { device, .. } => return Some(not_durable(device)),
             Self::TwoVolumes { .. } => "open one volume at a time",
-            Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",
+            Self::Smaller { holds, .. } => {
+                return Some(format!(
+                    "make it as large as it was: nothing of the first {holds} was changed. What lay behind them may \
+                     be gone, and then reads as zeroes: `esker volume check` reads no data, so compare what matters \
+                     with a backup"
+                ));
+            }
             Self::Twice { .. } => "name each device once, and no copy of one",
             Self::OwnExport { .. } => "name an export of another server: what is on this one are the volume's own data",
             Self::NotJoined { .. } => "name the devices of the volume; this one can join again",

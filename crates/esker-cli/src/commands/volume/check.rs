@@ -36,7 +36,10 @@ pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<E
     output::print(&describe(&state))?;
     output::print(match (state.is_whole(), repaired) {
         (true, false) => "everything is there and whole\n",
-        (true, true) => "it was repaired, and is whole now\n",
+        (true, true) => {
+            "it was repaired: superblocks, map and journal are whole now. No data were read: what a device has lost, \
+             such as behind a cut, may read as zeroes\n"
+        }
         (false, _) if state.missing().next().is_some() => "",
         (false, _) if state.failed().next().is_some() => {
             "a device has failed, and others make up for it; `esker volume remove-device` takes it out\n"
