@@ -10,7 +10,7 @@ use esker_results::reproduction::{ReproducedItem, Reproduction};
 use crate::args::{Common, ReproduceArguments};
 use crate::failure::Failure;
 use crate::output::{Content, Output, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::Table;
 use crate::{cancel, output};
 
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
 }
 
 fn run_item(item: &Item, place: &str, arguments: &ReproduceArguments, common: &Common) -> Result<ItemOutcome, Failure> {
-    let bar = Progress::new(common.quiet, "%");
+    let bar = Progress::new(common.quiet, Unit::Share);
     bar.set_message(place);
     let progress = |share: f64| bar.set((share * 1000.0) as u64, 1000);
     let context = Context {

@@ -17,7 +17,7 @@ use esker_sim::{Experiment, RunError, RunOptions};
 use crate::args::{Common, SimArguments};
 use crate::failure::Failure;
 use crate::output::{Content, Output, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::{Table, percent};
 use crate::{cancel, output};
 
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json, &json::RUN)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
-    let bar = Progress::new(common.quiet, "requests");
+    let bar = Progress::new(common.quiet, Unit::Things("requests"));
     bar.set_message("simulating");
     let progress = |done: u64, total: u64| bar.set(done, total);
     let options = RunOptions {

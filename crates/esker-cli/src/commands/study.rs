@@ -14,7 +14,7 @@ use super::trace::read_options;
 use crate::args::{Common, StudyArguments};
 use crate::failure::Failure;
 use crate::output::{Content, Output, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::{self, Table};
 use crate::{cancel, memory, output};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let tables = TableOutputs::claim(&arguments.tables, workloads, &mut outputs)?;
     let settings = settings(&arguments, catalogue, common);
     let simulated = AtomicU64::new(0);
-    let bar = Progress::new(common.quiet, "%");
+    let bar = Progress::new(common.quiet, Unit::Share);
     let progress = |what: &str, done: u64, total: Option<u64>| {
         bar.set_message(what);
         match total {

@@ -8,7 +8,7 @@ use esker_sim::{Experiment, SweepError, SweepOptions, SweepTable};
 use crate::args::{Common, SweepArguments};
 use crate::failure::Failure;
 use crate::output::{Content, NewFolders, Output, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::Table;
 use crate::{cancel, output};
 
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     let table = there.then(|| claim_table(&mut outputs, arguments)).transpose()?;
     let json = outputs.json(&arguments.json, &json::SWEEP)?;
     let _folders = NewFolders::of(&arguments.output);
-    let bar = Progress::new(common.quiet, "points");
+    let bar = Progress::new(common.quiet, Unit::Things("points"));
     bar.set_message("sweeping");
     let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);
     let options = SweepOptions {

@@ -10,7 +10,7 @@ use super::trace::{check_given_once, no_requests, read_options};
 use crate::args::{Common, CurveObject, ReadArguments};
 use crate::cancel;
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 
 /// The requests of traces. Volumes get addresses side by side, so that their pages differ.
 pub(super) struct Transfers {
@@ -49,7 +49,7 @@ impl Transfers {
     ) -> Result<Self, Failure> {
         check_given_once(traces)?;
         let mut reader = TraceReader::open(traces, &read_options(options))?;
-        let bar = Progress::new(common.quiet, "B");
+        let bar = Progress::new(common.quiet, Unit::Bytes);
         bar.set_message("reading");
         let mut spool = esker_trace::SpoolWriter::default();
         let (mut batch, mut transfers) = (Vec::new(), 0u64);

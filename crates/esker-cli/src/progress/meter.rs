@@ -6,23 +6,12 @@ use esker_core::words;
 
 /// The unit in which work is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Bytes,
+    /// A share of the work, in per cent.
     Share,
+    /// Things that are counted, by the name that several of them have.
     Things(&'static str),
-}
-
-impl Unit {
-    /// The unit called `name`: "B" for bytes, "%" for a share.
-    pub(super) fn called(name: &str) -> Self {
-        match name {
-            "B" => Self::Bytes,
-            "%" => Self::Share,
-            "points" => Self::Things("points"),
-            "reads" => Self::Things("reads"),
-            _ => Self::Things("requests"),
-        }
-    }
 }
 
 /// Work under way.
@@ -151,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_time_left_is_known_or_not_shown() {
-        let mut meter = Meter::new(Unit::called("%"), at(5));
+        let mut meter = Meter::new(Unit::Share, at(5));
         assert_eq!(meter.time_left(at(30)), None, "nothing is done");
         meter.set(1, 100, at(6));
         assert_eq!(meter.time_left(at(6)), None, "too early");
@@ -169,17 +158,21 @@ mod tests {
 
     #[test]
     fn a_line_says_what_how_far_and_how_long() {
-        let mut meter = Meter::new(Unit::called("requests"), at(0));
+        let mut meter = Meter::new(Unit::Things("requests"), at(0));
         meter.set_message("simulating");
         assert_eq!(meter.line(at(10)), "simulating: 10 s so far");
         meter.set(1_500, 4_500, at(150));
         assert_eq!(meter.line(at(150)), "simulating: 1 500 of 4 500 requests (33 %), 2 min so far, about 5 min left");
-        let mut meter = Meter::new(Unit::called("B"), at(0));
+        let mut meter = Meter::new(Unit::Bytes, at(0));
         meter.set_message("db.csv");
         meter.set(1 << 20, 4 << 20, at(10));
         assert_eq!(meter.line(at(10)), "db.csv: 1 MiB of 4 MiB (25 %), 10 s so far, about 30 s left");
         meter.set(1 << 20, 0, at(10));
         assert_eq!(meter.line(at(10)), "db.csv: 1 MiB, 10 s so far", "standard input has no size");
+        let mut meter = Meter::new(Unit::Things("writes"), at(0));
+        meter.set_message("filling");
+        meter.set(1, 4, at(10));
+        assert_eq!(meter.line(at(10)), "filling: 1 of 4 writes (25 %), 10 s so far, about 30 s left");
         assert_eq!(rough(at(7_800)), "2 h 10 min");
     }
 }

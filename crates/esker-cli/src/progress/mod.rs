@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use meter::{Meter, Schedule, Unit};
+use meter::{Meter, Schedule};
+
+pub(crate) use meter::Unit;
 
 /// The progress of some work, which any thread may advance. Nothing is shown if the user asked for quiet.
 #[derive(Debug)]
 pub(crate) struct Progress {
     meter: Arc<Mutex<Meter>>,
-    unit: String,
+    unit: Unit,
     shown: Shown,
 }
 
@@ -42,15 +44,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Progress {
-    /// Progress of work measured in `unit` ("B" for bytes).
-    pub(crate) fn new(quiet: bool, unit: &str) -> Self {
-        let meter = Arc::new(Mutex::new(Meter::new(Unit::called(unit), now())));
+    /// Progress of work measured in `unit`.
+    pub(crate) fn new(quiet: bool, unit: Unit) -> Self {
+        let meter = Arc::new(Mutex::new(Meter::new(unit, now())));
         let shown = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Shown::Nothing,
             (false, true) => Shown::Bar(bar(unit, &meter)),
             (false, false) => lines(&meter),
         };
-        Self { meter, unit: unit.into(), shown }
+        Self { meter, unit, shown }
     }
 
     /// Sets the description of the work.
@@ -75,7 +77,7 @@ impl Progress {
         lock(&self.meter).set(done, total, now());
         if let Shown::Bar(bar) = &self.shown {
             if bar.length() == Some(0) {
-                bar.set_style(style(&self.unit, &self.meter));
+                bar.set_style(style(self.unit, &self.meter));
             }
             bar.set_length(total.max(done));
             bar.set_position(done);
@@ -100,18 +102,18 @@ impl Drop for Progress {
     }
 }
 
-fn bar(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
+fn bar(unit: Unit, meter: &Arc<Mutex<Meter>>) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
     bar.set_style(style(unit, meter));
     bar.enable_steady_tick(Duration::from_millis(250));
     bar
 }
 
-fn style(unit: &str, meter: &Arc<Mutex<Meter>>) -> ProgressStyle {
+fn style(unit: Unit, meter: &Arc<Mutex<Meter>>) -> ProgressStyle {
     let template = match unit {
-        "B" => "{msg:28!} {bar:32} {bytes}/{total_bytes} {bytes_per_sec} {left}".to_string(),
-        "%" => "{msg:28!} {bar:32} {percent}% {left}".to_string(),
-        _ => format!("{{msg:28!}} {{bar:32}} {{human_pos}}/{{human_len}} {unit} {{left}}"),
+        Unit::Bytes => "{msg:28!} {bar:32} {bytes}/{total_bytes} {bytes_per_sec} {left}".to_string(),
+        Unit::Share => "{msg:28!} {bar:32} {percent}% {left}".to_string(),
+        Unit::Things(name) => format!("{{msg:28!}} {{bar:32}} {{human_pos}}/{{human_len}} {name} {{left}}"),
     };
     let meter = meter.clone();
     let left = move |_: &ProgressState, to: &mut dyn Write| {

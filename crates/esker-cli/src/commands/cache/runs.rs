@@ -14,7 +14,7 @@ use super::figures::{self, Figures, Run};
 use crate::args::{CacheArguments, CacheBy, Common};
 use crate::commands::transfers::{Transfer, Transfers};
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::{cancel, memory};
 
 /// All runs of the command.
@@ -123,7 +123,7 @@ impl Runs<'_> {
         volumes: &[String],
         sizes: &[u64],
     ) -> Result<Vec<CacheResult>, Failure> {
-        let bar = Progress::new(self.common.quiet, "accesses");
+        let bar = Progress::new(self.common.quiet, Unit::Things("accesses"));
         bar.set_message("simulating");
         let (pairs, seeds) = (self.pairs.len(), logs.len());
         let caches = sizes.len() * pairs;

@@ -13,7 +13,7 @@ use crate::args::{ClusterCalibrateArguments, Common};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::{Table, percent};
 
 /// Simulates the drives, or reads what was counted, and says what was fitted and how far the model is off.
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &ClusterCalibrateArguments, common: &Common) -> Res
 
 fn simulate(every: usize, common: &Common) -> Result<Vec<CalibrationRow>, Failure> {
     let cases: Vec<CalibrationCase> = cases().into_iter().step_by(every).collect();
-    let bar = Progress::new(common.quiet, "drives");
+    let bar = Progress::new(common.quiet, Unit::Things("drives"));
     bar.set_message("simulating");
     let goes_on = |done: usize| {
         bar.set(done as u64, cases.len() as u64);

@@ -12,7 +12,7 @@ use crate::cancel;
 use crate::commands::study::quote;
 use crate::failure::Failure;
 use crate::output::{self, Content, Output, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::{Table, percent};
 
 /// Simulates the fleet under each balancer.
@@ -58,7 +58,7 @@ fn assignments(arguments: &ClusterSimArguments) -> Vec<String> {
 fn simulate(settings: &FleetSettings, seed: u64, common: &Common) -> Result<Vec<FleetRun>, Failure> {
     let (count, done) = (settings.balancers.len(), AtomicU64::new(0));
     let total = settings.run.epochs() * count as u64;
-    let bar = Progress::new(common.quiet, "epochs");
+    let bar = Progress::new(common.quiet, Unit::Things("epochs"));
     bar.set_message("simulating the fleet");
     // Each simulation looks after each epoch whether it should stop.
     let goes_on = |_: u64| {

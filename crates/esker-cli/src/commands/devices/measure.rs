@@ -12,7 +12,7 @@ use crate::args::{Common, MeasureArguments};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output::{self, Content, Output, Outputs};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 
 /// Number of reads between two reports of progress.
 const TELL: u64 = 16;
@@ -55,7 +55,7 @@ fn perform(
     mut read: impl FnMut(ProbeRead) -> Result<ReadTimes, Failure>,
 ) -> Result<Measured, Failure> {
     let mut measurement = measure(capacity, block)?;
-    let bar = Progress::new(common.quiet, "reads");
+    let bar = Progress::new(common.quiet, Unit::Things("reads"));
     loop {
         match measurement.step() {
             MeasureStep::Read(asked) => {

@@ -14,7 +14,7 @@ use crate::args::Common;
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output::remark;
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 
 /// The files of runs, before the requests of each were characterised.
 pub(super) struct RunFiles {
@@ -68,7 +68,7 @@ impl RunFiles {
 
     /// Characterises the requests of each run.
     pub(super) fn characterise(self, common: &Common) -> Result<Vec<Run>, Failure> {
-        let bar = Progress::new(common.quiet, "runs");
+        let bar = Progress::new(common.quiet, Unit::Things("runs"));
         bar.set_message("characterising");
         let (done, failure) = (Mutex::new(BTreeMap::new()), Mutex::new(None));
         jobs::for_each(common.threads(), self.results.len(), |index| {

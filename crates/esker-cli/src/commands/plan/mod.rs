@@ -16,7 +16,7 @@ use super::trace::read_options;
 use crate::args::{Classes, Common, Constraints, PlanArguments};
 use crate::failure::Failure;
 use crate::output::{Content, Output, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::{cancel, output};
 pub(super) use folder::FIGURES;
 use folder::PlanFolder;
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode
     let json = outputs.json(&arguments.json, &json::PLAN)?;
     let settings = settings(arguments, catalogue, common);
     let simulated = AtomicU64::new(0);
-    let bar = Progress::new(common.quiet, "%");
+    let bar = Progress::new(common.quiet, Unit::Share);
     let progress = |what: &str, done: u64, total: Option<u64>| {
         bar.set_message(what);
         match total {

@@ -13,7 +13,7 @@ use crate::commands::assignments::assignments;
 use crate::commands::workload_preset::over_preset;
 use crate::failure::Failure;
 use crate::output::Outputs;
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::trace_ending::{check_terminal, format_of};
 
 /// The default `footprint`, since there is no device to take it from.
@@ -113,7 +113,7 @@ fn write(
     requests: u64,
     records: impl Iterator<Item = Record>,
 ) -> Result<ExitCode, Failure> {
-    let bar = Progress::new(common.quiet, "requests");
+    let bar = Progress::new(common.quiet, Unit::Things("requests"));
     bar.set_message("generating");
     for (index, record) in records.enumerate() {
         output.push(&record)?;

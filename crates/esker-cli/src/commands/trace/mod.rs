@@ -15,7 +15,7 @@ use esker_trace::{FormatEntry, ReadNotes, ReadOptions, Record, TraceError, Trace
 use crate::args::{Common, ReadArguments, TraceCommand};
 use crate::failure::Failure;
 use crate::output::{Output, remark};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 
 /// Runs a command of `esker trace`.
 pub(crate) fn run(command: TraceCommand, common: &Common) -> Result<ExitCode, Failure> {
@@ -85,7 +85,7 @@ pub(crate) struct ReadProgress(Progress);
 
 impl ReadProgress {
     pub(crate) fn new(common: &Common, what: &str) -> Self {
-        let bar = Progress::new(common.quiet, "B");
+        let bar = Progress::new(common.quiet, Unit::Bytes);
         bar.set_message(what);
         Self(bar)
     }

@@ -17,7 +17,7 @@ use crate::args::{Common, VolumeCopyArguments};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use image::{NewImage, Part, SourceImage, data_in};
 pub(super) use pipeline::Pipeline;
 
@@ -46,7 +46,7 @@ fn copy_in(arguments: &VolumeCopyArguments, from: &Path, common: &Common) -> Res
     if let Some(length) = image.length.filter(|length| *length > capacity.0) {
         return Err(too_long(from, Some(length), capacity));
     }
-    let bar = Progress::new(common.quiet, "B");
+    let bar = Progress::new(common.quiet, Unit::Bytes);
     bar.set_message("copying");
     let mut pipeline = Pipeline::new(session);
     let (mut done, mut written, mut tail) = (0, 0, Vec::new());
@@ -107,7 +107,7 @@ fn copy_out(arguments: &VolumeCopyArguments, to: &Path, common: &Common) -> Resu
     let session = Session::open(&places, Serving::to_read(), common)?;
     let mut image = NewImage::new(output.file()?);
     let capacity = session.volume.capacity().0;
-    let bar = Progress::new(common.quiet, "B");
+    let bar = Progress::new(common.quiet, Unit::Bytes);
     bar.set_message("copying");
     let mut pipeline = Pipeline::new(session);
     let (mut asked, mut done) = (0, 0);

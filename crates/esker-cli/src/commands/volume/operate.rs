@@ -23,7 +23,7 @@ use crate::cancel;
 use crate::commands::serving::{control_socket, refused};
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::Table;
 use crate::values::VolumeDevice;
 
@@ -150,7 +150,7 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
         return Ok(ExitCode::SUCCESS);
     }
     doer.perform(&VolumeOperation::Drain { device: device.clone() })?;
-    let progress = Progress::new(common.quiet, "bytes");
+    let progress = Progress::new(common.quiet, Unit::Bytes);
     let mut total = 0;
     loop {
         let status = doer.status()?;

@@ -21,7 +21,7 @@ use crate::commands::sim::{failure, render};
 use crate::commands::workload_preset::over_preset;
 use crate::failure::Failure;
 use crate::output::{self, Outputs, json};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::table::percent;
 use crate::values::DevicePlace;
 use live::{Lateness, Live};
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let target = if arguments.fill { fill(target, common)? } else { target };
     let depth = settings.queue_depth.map(|depth| depth.get() as usize);
     let depth = depth.or((!workload.has_times()).then_some(1));
-    let bar = Progress::new(common.quiet, "requests");
+    let bar = Progress::new(common.quiet, Unit::Things("requests"));
     bar.set_message("replaying");
     let mut measured = RunMeasurements::new();
     let live = Live::new(target, depth, &mut measured);
@@ -118,7 +118,7 @@ const FILLING: usize = 8;
 /// Writes the whole target, as request 0.
 fn fill(target: Target, common: &Common) -> Result<Target, Failure> {
     let capacity = target.capacity().0;
-    let bar = Progress::new(common.quiet, "writes");
+    let bar = Progress::new(common.quiet, Unit::Things("writes"));
     bar.set_message("filling");
     let write = |at: u64| {
         let length = Bytes(FILLED.min(capacity - at));
