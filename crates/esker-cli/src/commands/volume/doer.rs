@@ -60,6 +60,14 @@ impl Doer {
         }
     }
 
+    /// Notes that a drain was begun, which goes on without this program.
+    pub(super) fn drains(&self) {
+        cancel::leaves(match self {
+            Self::Server(_) => "the drain goes on; `esker volume status` shows it, and --undo ends it",
+            Self::Own(_) => "the drain goes on once the volume is used again; --undo ends it",
+        });
+    }
+
     /// Lets some time pass, in which a volume that nobody serves goes on.
     pub(super) fn pass_time(&mut self) {
         match self {

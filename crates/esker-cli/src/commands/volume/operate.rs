@@ -150,6 +150,7 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
         return Ok(ExitCode::SUCCESS);
     }
     doer.perform(&VolumeOperation::Drain { device: device.clone() })?;
+    doer.drains();
     let progress = Progress::new(common.quiet, Unit::Bytes);
     let mut total = 0;
     loop {
