@@ -27,6 +27,11 @@ impl ServedVolume {
         Self { volume, io: io.clone(), changes: Changes::new(file), news: News::default() }
     }
 
+    /// Whether its journal, map or superblocks are being written ([`Volume::is_writing_structures`]).
+    pub fn is_writing_structures(&self) -> bool {
+        self.volume.is_writing_structures()
+    }
+
     fn devices(&self) -> Vec<DeviceStatus> {
         devices(&self.volume, |name| Some(self.changes.file().wear(name)?.used_percent))
     }

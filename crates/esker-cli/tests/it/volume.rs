@@ -305,3 +305,15 @@ fn a_volume_whose_start_is_gone_is_not_replaced_and_a_cut_is_no_small_matter() {
     let repaired = esker_ok(folder, &["volume", "check", "home.volume", "--repair"]).stdout;
     assert!(repaired.contains("No data were read"), "{repaired}");
 }
+
+#[test]
+fn what_copies_out_leaves_all_devices_alike() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    cluster(folder);
+    fs::remove_file(folder.join("b.img")).unwrap();
+    esker_ok(folder, &["volume", "remove-device", "home.volume", "b", "--lost"]);
+    esker_ok(folder, &["volume", "copy", "home.volume", "--to", "out.img"]);
+    let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
+    assert!(checked.contains("everything is there and whole"), "{checked}");
+}

@@ -287,6 +287,11 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.world.is_busy()
     }
 
+    /// Returns true while the journal, a checkpoint or superblocks are being written.
+    pub(crate) fn is_writing_structures(&self) -> bool {
+        self.world.is_writing_structures()
+    }
+
     /// Returns an error if the engine would refuse this change.
     pub(crate) fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
         self.engine.machine().check_reshape(reshape)

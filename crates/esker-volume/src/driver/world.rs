@@ -89,6 +89,11 @@ impl<C: Clock> RealWorld<C> {
         (self.hardening > 0 && !self.journal_failed) || self.journal.is_busy() || self.stores.iter().any(Store::is_busy)
     }
 
+    /// Returns true while the journal, a checkpoint or superblocks are being written.
+    pub(super) fn is_writing_structures(&self) -> bool {
+        self.journal.is_busy()
+    }
+
     /// Notes a change of the devices that the engine has accepted.
     pub(super) fn reshaped(&mut self, now: Nanos, reshape: Reshape, store: Option<Store>) {
         self.stores.extend(store);

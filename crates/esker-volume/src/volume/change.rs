@@ -229,6 +229,13 @@ impl<C: Clock> Volume<C> {
         self.change.is_some()
     }
 
+    /// Returns true while its journal, map or superblocks are being written: a volume that is left in between is
+    /// repaired from the other copy when it is opened again. Unlike [`Self::is_busy`], moves in the background do not
+    /// keep this true.
+    pub fn is_writing_structures(&self) -> bool {
+        self.driver.is_writing_structures()
+    }
+
     /// Returns how a change has ended, once.
     pub fn next_change(&mut self) -> Option<Result<(), ChangeError>> {
         self.changed.take()

@@ -82,6 +82,7 @@ fn copy_in(arguments: &VolumeCopyArguments, from: &Path, common: &Common) -> Res
     let mut session = pipeline.finish()?;
     write_tail(&mut session, done - tail.len() as u64, &tail)?;
     session.flush()?;
+    session.end()?;
     drop(bar);
     output::print(&format!(
         "{} copied into the volume, {} of it data\n",
@@ -122,11 +123,12 @@ fn copy_out(arguments: &VolumeCopyArguments, to: &Path, common: &Common) -> Resu
         image.write(&bytes).map_err(|error| output.failed(error))?;
         bar.set(done, capacity);
     }
-    drop(pipeline);
+    let session = pipeline.finish()?;
     let data = image.finish().map_err(|error| output.failed(error))?;
     drop(bar);
     let is_printed = output.is_standard_output();
     output.finish()?;
+    session.end()?;
     if is_printed {
         return Ok(());
     }

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use esker_serve::{ServeSettings, VolumeOperation, VolumeStatus, call};
+use esker_volume::Clock;
 use serde_json::Value;
 
 use super::server::{VolumeServer, open};
-use super::session::Serving;
+use super::session::{END_LIMIT, Serving};
 use crate::args::Common;
 use crate::cancel;
 use crate::commands::serving::{control_socket, refused, senseless};
@@ -66,6 +67,22 @@ impl Doer {
             Self::Server(_) => "the drain goes on; `esker volume status` shows it, and --undo ends it",
             Self::Own(_) => "the drain goes on once the volume is used again; --undo ends it",
         });
+    }
+
+    /// Ends the work: a volume that nobody serves is left with all devices alike.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        let Self::Own(mut server) = self else { return Ok(()) };
+        let limit = server.clock().now() + END_LIMIT;
+        server.turn();
+        while server.served(0).is_writing_structures() && server.clock().now() < limit {
+            if cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+            if !server.turn() {
+                server.wait(Some(LOOK));
+            }
+        }
+        Ok(())
     }
 
     /// Lets some time pass, in which a volume that nobody serves goes on.

@@ -16,6 +16,9 @@ use crate::failure::Failure;
 /// The longest wait, so that Ctrl-C is noticed.
 const WAIT: Duration = Duration::from_millis(50);
 
+/// The longest wait for structures at the end: a device that takes longer has failed.
+pub(super) const END_LIMIT: Nanos = Nanos::from_secs(30);
+
 /// How the devices are read and written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Serving {
@@ -145,6 +148,20 @@ impl Session {
     /// Makes all that was written durable.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         self.perform(Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default()).map(drop)
+    }
+
+    /// Waits until what opening the volume has begun is written, such as the map on another device that keeps it from
+    /// now on. Otherwise the devices disagree until the volume is opened the next time.
+    pub(super) fn end(mut self) -> Result<(), Failure> {
+        let limit = self.clock.now() + END_LIMIT;
+        self.volume.step();
+        while self.volume.is_writing_structures() && self.clock.now() < limit {
+            if cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+            self.step(limit);
+        }
+        Ok(())
     }
 
     /// Waits until the volume has nothing more to do for itself.

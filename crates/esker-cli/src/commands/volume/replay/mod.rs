@@ -69,6 +69,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         placement_map: None,
         cost: None,
     };
+    target.end()?;
     match json {
         Some(json) => json.write_json(&results)?,
         None => output::print(&render(&results))?,

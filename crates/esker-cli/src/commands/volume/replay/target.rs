@@ -129,6 +129,14 @@ impl Target {
         }
     }
 
+    /// Ends the work; a volume is left with all devices alike.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        match self {
+            Self::Volume(session) => session.end(),
+            Self::Export(_) => Ok(()),
+        }
+    }
+
     /// Makes all that was written durable.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         match self {
