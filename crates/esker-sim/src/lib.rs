@@ -46,7 +46,8 @@ pub use validate::{MeasuredRequest, read_measured, validate};
 pub use esker_config::ConfigError;
 // What the settings of a flash cache are made of.
 pub use esker_controllers::{
-    AllocationCurve, AllocationSettings, AllocationTraining, CopyingBack, Lifetime, PartitionBy, PartitionSettings,
+    AllocationCurve, AllocationSettings, AllocationTraining, CopyingBack, Lifetime, PUBLISHED_PLACEMENTS, PartitionBy,
+    PartitionSettings,
 };
 pub use esker_tier::{CacheRole, CacheStreams, SlotOrder, WriteHandling};
 // What maps of ranges are made of.

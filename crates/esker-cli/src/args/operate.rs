@@ -175,7 +175,8 @@ pub(crate) struct VolumeSetArguments {
     /// The volume's file
     #[arg(value_name = "VOLUME")]
     pub(crate) volume: PathBuf,
-    /// Another policy, which `esker devices` lists; data stay where they are until it moves them
+    /// Another policy: those of `esker devices` but for the ones that only reproduce others' work. Data stay where they
+    /// are until it moves them
     #[arg(long, value_name = "NAME", group = "settings")]
     pub(crate) policy: Option<String>,
     /// Set a key of that policy, as in an experiment (policy.make_room.below=10%)

@@ -274,14 +274,15 @@ fn a_blank_drive_in_the_place_of_a_dead_one_counts_as_missing() {
 }
 
 #[test]
-fn a_line_of_no_device_of_the_volume_has_nothing_only_read() {
+fn what_copies_out_leaves_all_devices_alike() {
     let home = tempfile::tempdir().unwrap();
-    create(home.path(), &[]);
-    let file = home.path().join("home.volume");
-    fs::write(&file, fs::read_to_string(&file).unwrap() + "spare = \"spare.img\"\n").unwrap();
-    let checked = esker_ok(home.path(), &["volume", "check", "home.volume"]).stderr;
-    let says = "spare (spare.img) is not there; the volume has no such device: take its line out of home.volume\n";
-    assert_eq!(checked, says);
+    let folder = home.path();
+    cluster(folder);
+    fs::remove_file(folder.join("b.img")).unwrap();
+    esker_ok(folder, &["volume", "remove-device", "home.volume", "b", "--lost"]);
+    esker_ok(folder, &["volume", "copy", "home.volume", "--to", "out.img"]);
+    let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
+    assert!(checked.contains("everything is there and whole"), "{checked}");
 }
 
 #[test]
@@ -307,13 +308,28 @@ fn a_volume_whose_start_is_gone_is_not_replaced_and_a_cut_is_no_small_matter() {
 }
 
 #[test]
-fn what_copies_out_leaves_all_devices_alike() {
+fn a_line_of_no_device_of_the_volume_has_nothing_only_read() {
     let home = tempfile::tempdir().unwrap();
-    let folder = home.path();
-    cluster(folder);
-    fs::remove_file(folder.join("b.img")).unwrap();
-    esker_ok(folder, &["volume", "remove-device", "home.volume", "b", "--lost"]);
-    esker_ok(folder, &["volume", "copy", "home.volume", "--to", "out.img"]);
-    let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
-    assert!(checked.contains("everything is there and whole"), "{checked}");
+    create(home.path(), &[]);
+    let file = home.path().join("home.volume");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "spare = \"spare.img\"\n").unwrap();
+    let checked = esker_ok(home.path(), &["volume", "check", "home.volume"]).stderr;
+    let says = "spare (spare.img) is not there; the volume has no such device: take its line out of home.volume\n";
+    assert_eq!(checked, says);
+}
+
+#[test]
+fn what_is_for_other_commands_is_refused_with_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    create(home.path(), &[]);
+    let new = ["volume", "create", "new.volume", "--device"];
+    for (arguments, says) in [
+        ([&new[..], &["a=flash.img"]].concat(), "if what is there may be lost, say --force"),
+        ([&new[..], &["a=a.img,8MiB", "--policy", "colloid"]].concat(), "`colloid` is for simulations only"),
+        (vec!["volume", "set", "home.volume", "--policy", "most"], "`most` is for simulations only"),
+        (vec!["volume", "copy", "home.volume", "--from", "."], "name a raw image, which is a file or a disk"),
+    ] {
+        let error = esker_refuses(home.path(), &arguments);
+        assert!(error.contains(says), "esker {}: {error}", arguments.join(" "));
+    }
 }

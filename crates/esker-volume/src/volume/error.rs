@@ -162,7 +162,7 @@ impl VolumeError {
 impl Hint for VolumeError {
     fn hint(&self) -> Option<String> {
         let text = match self {
-            Self::Holds { .. } => "choose another device; if what is there may be lost, erase its start first",
+            Self::Holds { .. } => "choose another device; if what is there may be lost, say --force",
             Self::Superblock { error: SuperblockError::Damaged(_), .. } => {
                 "correct its path in the volume's file; without its line there, the device counts as missing"
             }

@@ -152,5 +152,10 @@ fn cannot(verb: &str, path: &Path, error: &io::Error) -> Failure {
 
 /// Opens an image for reading.
 fn open_image(path: &Path) -> Result<File, Failure> {
-    esker_files::open(path).map_err(|error| cannot("open", path, &error))
+    let image = esker_files::open(path).map_err(|error| cannot("open", path, &error))?;
+    match image.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        // It can be opened, and ends at byte 2^63.
+        true => Err(cannot("read", path, &ErrorKind::IsADirectory.into())),
+        false => Ok(image),
+    }
 }

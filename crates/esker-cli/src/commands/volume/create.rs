@@ -14,6 +14,7 @@ use super::check::describe;
 use super::device::{Access, is_same_file, is_same_place, open_device};
 use super::file::{place, start_io, text};
 use super::made::MadeFiles;
+use super::policy::refuse_simulated;
 use super::range_map;
 use crate::args::VolumeCreateArguments;
 use crate::cancel;
@@ -108,6 +109,9 @@ fn keepers(VolumeCreateArguments { devices, keeps_map, .. }: &VolumeCreateArgume
 
 fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {
     let table = with_policy(&arguments.set, arguments.policy.as_deref(), "extent=128KiB")?;
+    if arguments.kind == "hybrid" {
+        refuse_simulated(&table)?;
+    }
     let options = serde_json::to_value(table).map_err(Failure::work)?;
     debug_assert!(matches!(options, Value::Object(_)), "a table is an object");
     Ok(VolumeSettings::new(&arguments.kind, options))

@@ -12,6 +12,7 @@ mod file;
 mod file_on_disk;
 mod made;
 mod operate;
+mod policy;
 mod range_map;
 mod replay;
 mod serve;

@@ -10,6 +10,7 @@ use esker_sim::read_range_map;
 use serde_json::{Map, Value};
 
 use super::doer::Doer;
+use super::policy::refuse_simulated;
 use super::session::Serving;
 use crate::args::{Common, VolumeSetArguments};
 use crate::commands::assignments::with_policy;
@@ -46,6 +47,7 @@ pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<Exi
 /// The policy that the arguments name, with the keys that they set.
 fn policy(arguments: &VolumeSetArguments) -> Result<Option<Value>, Failure> {
     let mut table = with_policy(&arguments.set, arguments.policy.as_deref(), "policy.life=5y")?;
+    refuse_simulated(&table)?;
     let policy = table.remove("policy");
     if let Some(key) = table.keys().next() {
         return Err(Failure::input(format!("--set {key}: a volume keeps what it was made with"))
