@@ -135,8 +135,8 @@ pub(crate) fn single(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>
     finish(name, vec![input], |_| counted)
 }
 
-/// Reads several traces as one workload. If every trace has absolute times and they overlap, these are kept; else all
-/// traces begin at the same time.
+/// Reads several traces as one workload. If every trace has absolute times, these are kept; else all traces begin at
+/// the same time.
 pub(crate) fn together(
     groups: &[Vec<PathBuf>],
     options: &ReadOptions,

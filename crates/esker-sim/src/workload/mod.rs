@@ -122,7 +122,8 @@ impl Workload {
         });
         let spool = Spool::from_records(counted, volumes)?;
         let has_times = extent.duration() > Nanos::ZERO;
-        Ok(Self::of(Traces::of([TraceInput { name: String::new(), spool, has_times }]), extent, &touched))
+        let input = TraceInput { name: String::new(), spool, has_times, absolute: false };
+        Ok(Self::of(Traces::of([input]), extent, &touched))
     }
 
     /// Returns those of its records that arrive when `within` says so, at the places and times that they have among the

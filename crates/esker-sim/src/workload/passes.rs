@@ -106,7 +106,8 @@ mod tests {
             extent.add(&record);
         }
         let spool = writer.finish(vec!["0".into()]).unwrap();
-        (Traces::of([TraceInput { name: String::new(), spool, has_times: true }]), extent)
+        let input = TraceInput { name: String::new(), spool, has_times: true, absolute: false };
+        (Traces::of([input]), extent)
     }
 
     #[test]

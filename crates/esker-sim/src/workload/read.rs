@@ -12,7 +12,7 @@ use esker_trace::{
 use super::together::{Extent, TraceInput, Traces};
 use crate::config::WorkloadSettings;
 use crate::run_error::RunError;
-use esker_core::Problem;
+use esker_core::{Nanos, Problem};
 
 /// Most batches that wait between the two threads.
 const BATCHES_WAITING: usize = 8;
@@ -47,7 +47,9 @@ pub fn read_trace(
     let spool = spool.finish(reader.volumes()[..volumes].to_vec())?;
     let differ = spool.times().is_some_and(|(first, last)| first < last);
     let has_times = reader.notes().has_times && differ;
-    Ok(TraceInput { name: name.to_string(), spool, has_times })
+    let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
+    let absolute = reader.format().build.are_absolute(first);
+    Ok(TraceInput { name: name.to_string(), spool, has_times, absolute })
 }
 
 /// Records, and the number of volumes known after parsing them.

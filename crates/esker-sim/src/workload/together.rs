@@ -14,6 +14,8 @@ pub struct TraceInput {
     pub spool: Spool,
     /// Whether its times are arrival times. Times that are all equal do not count.
     pub has_times: bool,
+    /// Whether its times count from 1970, so that they tell when it was recorded.
+    pub absolute: bool,
 }
 
 /// Traces in memory as one stream of requests that begins at time zero. If every trace has absolute times, these are
@@ -34,15 +36,12 @@ struct TracePlace {
     zero: Nanos,
 }
 
-/// Times from 2000 on, in nanoseconds since 1970, count as absolute.
-const ABSOLUTE_FROM: Nanos = Nanos::from_secs(946_684_800);
-
 impl Traces {
     /// Combines traces, with volumes in their order. Volumes of several traces are called `TRACE:VOLUME`.
     pub fn of(inputs: impl IntoIterator<Item = TraceInput>) -> Self {
         let inputs: Vec<TraceInput> = inputs.into_iter().collect();
         let first = |input: &TraceInput| input.spool.times().map_or(Nanos::ZERO, |(first, _)| first);
-        let absolute = inputs.iter().all(|input| first(input) >= ABSOLUTE_FROM);
+        let absolute = inputs.iter().all(|input| input.absolute);
         let earliest = inputs.iter().map(first).min().unwrap_or_default();
         let has_times = inputs.iter().all(|input| input.has_times);
         let alone = inputs.len() == 1;

@@ -135,6 +135,22 @@ fn time_scale_stretches_arrivals() {
     }
 }
 
+/// Two halves of a recording of 1992, in a format with absolute times: they keep the time between them.
+#[test]
+fn recordings_of_any_year_keep_their_times() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, seconds) in [("half1.csv", [0, 10]), ("half2.csv", [20, 30])] {
+        // 100 ns since 1601.
+        let line = |second: u64| {
+            format!("{},host,0,Write,4096,4096,0\n", (11_644_473_600 + 694_224_000 + second) * 10_000_000)
+        };
+        std::fs::write(folder.path().join(name), seconds.map(line).concat()).unwrap();
+    }
+    let experiment = experiment("trace = [\"half1.csv\", \"half2.csv\"]", "", "").in_folder(folder.path());
+    let results = run(&experiment, &RunOptions::default()).unwrap();
+    assert_eq!((results.workload.requests, results.workload.duration_s), (4, 30.0));
+}
+
 /// 200 requests arrive twice as fast as they are served. The rest arrives when they are done, and finds the device
 /// idle.
 #[test]

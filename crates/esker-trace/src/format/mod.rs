@@ -94,6 +94,10 @@ pub enum Times {
     Absolute,
 }
 
+/// Times from here on, in March 1973, count from 1970. Earlier ones count from a zero of their own, which a trace keeps
+/// when it is written in a format with absolute times.
+pub(crate) const ABSOLUTE_FROM: Nanos = Nanos::from_secs(100_000_000);
+
 /// How a format represents response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Responses {
@@ -227,6 +231,10 @@ impl Format {
     /// Whether records have times.
     pub fn has_times(&self) -> bool {
         self.times != Times::None
+    }
+    /// Whether the times of a trace that begins at `first` tell when it was recorded.
+    pub fn are_absolute(&self, first: Nanos) -> bool {
+        self.times == Times::Absolute && first >= ABSOLUTE_FROM
     }
     /// Whether records can have response times.
     pub fn has_responses(&self) -> bool {

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use esker_core::Nanos;
 
 use crate::error::TraceError;
-use crate::format::{self, FORMATS, FormatCapability, FormatEntry, Holds, Times, VolumeNames};
+use crate::format::{self, ABSOLUTE_FROM, FORMATS, FormatCapability, FormatEntry, Holds, Times, VolumeNames};
 use crate::{Operation, Record, VolumeIndex};
 use losses::LossCounts;
 pub use losses::{Loss, LossKind, WriteNotes};
@@ -19,8 +19,6 @@ use volumes::{Naming, NoPlace};
 
 /// Output is written in pieces of about this many bytes.
 const PIECE: usize = 256 << 10;
-/// A trace whose first time is later than this (in 1973) has absolute times.
-const ABSOLUTE: Nanos = Nanos::from_secs(100_000_000);
 
 /// The volume of a record, as it is written.
 #[derive(Clone, Copy, Debug)]
@@ -244,7 +242,7 @@ impl TraceWriter {
     fn origin(&self, record: &Record) -> Nanos {
         if self.notes.records > 0 {
             self.notes.time_origin
-        } else if record.at > ABSOLUTE {
+        } else if record.at >= ABSOLUTE_FROM {
             record.at
         } else {
             Nanos::ZERO

@@ -48,7 +48,9 @@ A format that is missing is [one file](../CONTRIBUTING.md#a-trace-format-step-by
   merged into it, or a part of one that was split. A request waits for at most 10 s and 65,536 requests. The number
   of completions that could have belonged to several requests is reported.
 - **Times** are kept to the nanosecond: since 1970 if the format has absolute times, otherwise since the zero of the
-  trace.
+  trace. A trace that counted from its own zero keeps that zero when it is written in a format with absolute times:
+  one whose first time is before March 1973 (100,000,000 s) has no absolute times. Where several traces are one
+  workload, the time between them is kept if all have absolute times; else all begin at the same time.
 
 ## Writing
 - The **format** is the one that the ending of the output's name stands for (`.spc`, `.esker`), also before `.zst`
