@@ -4,7 +4,7 @@ use esker_core::words;
 use esker_results::RunResults;
 
 use crate::config::{Experiment, RunEvent, RunSettings};
-use crate::workload::Workload;
+use crate::workload::{Traces, Workload};
 
 /// Returns a remark for each device that was to be drained and was not empty at the end; the first `made` events of
 /// the run were made, in order of time.
@@ -25,6 +25,7 @@ pub(crate) fn undrained(run: &RunSettings, made: usize, results: &RunResults) ->
 pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &RunResults) -> Vec<String> {
     let settings = &experiment.workload;
     let mut remarks = Vec::new();
+    remarks.extend(workload.traces().and_then(Traces::remark).map(str::to_string));
     if settings.queue_depth.is_none() {
         remarks.extend(workload.unlikely_rate(settings.time_scale()));
     }

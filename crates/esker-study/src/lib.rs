@@ -254,7 +254,7 @@ fn study_workload(
     let PreparedWorkload { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
         name: workload.name.clone(),
-        verdict,
+        verdict: verdict::with_assumed(verdict, workload.traces().remark()),
         budgets,
         busy_stretch: busy.as_ref().map(|busy| busy.times.stretch.results()),
         busy_stretch_by_bytes: busy.as_ref().and_then(|busy| busy.times.by_bytes).map(|stretch| stretch.results()),

@@ -136,7 +136,7 @@ pub(crate) fn single(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>
 }
 
 /// Reads several traces as one workload. If every trace has absolute times, these are kept; else all traces begin at
-/// the same time.
+/// the same time. [`Traces`] says when volumes of the same name are one volume.
 pub(crate) fn together(
     groups: &[Vec<PathBuf>],
     options: &ReadOptions,
@@ -167,6 +167,8 @@ fn finish(
         traces.push(input.trace);
     }
     let traces = Traces::of(traces);
+    // Where a page or a plan lists its traces, it belongs to the first as to any.
+    summaries[0].notes.extend(traces.remark().map(str::to_string));
     let TraceCounts { characteriser, extent, .. } = count(&traces);
     let (profile, touched) = characteriser.finish_with_areas(traces.volumes());
     if profile.read_requests + profile.write_requests == 0 {

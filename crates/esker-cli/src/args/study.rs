@@ -33,7 +33,8 @@ pub(crate) struct StudyArguments {
     /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
-    /// Treat all traces as one workload instead of one each
+    /// Treat all traces as one workload instead of one each. Volumes of the same name are one volume if these traces
+    /// follow each other in absolute time (days of one system); else they lie side by side
     #[arg(long)]
     pub(crate) together: bool,
     /// The budgets.

@@ -19,8 +19,11 @@ use super::run::WAITING_MAX;
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSettings {
     /// Trace file, relative to the experiment's folder; `-` for standard input. A list for the per-CPU files of one
-    /// blktrace recording, or for several traces as one workload: their volumes lie side by side. If all of them have
-    /// absolute times, these are kept; else all traces begin at the same time.
+    /// blktrace recording, or for several traces as one workload. If all of them have absolute times (as their format
+    /// says: docs/formats.md), these are kept; else all traces begin at the same time. Their volumes lie side by side.
+    /// But if the times are absolute, and traces that have a volume of the same name all follow each other in time, as
+    /// the days of one system do, it is one volume. They follow each other, too, if they overlap by less than a
+    /// hundredth of the shorter one. A remark on the results says which was assumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<OneOrMore>,
     /// Synthetic requests instead of a trace.
@@ -82,7 +85,8 @@ pub struct WorkloadSettings {
     /// them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stream: StreamChoice,
-    /// Settings for single volumes of a trace, by name. With several traces the names are TRACE:VOLUME.
+    /// Settings for single volumes of a trace, by name. With several traces the names are TRACE:VOLUME; a
+    /// volume that several of them have is named after the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<String, VolumeSettings>,
 }

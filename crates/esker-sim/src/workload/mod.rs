@@ -3,7 +3,9 @@
 
 mod address;
 mod arrivals;
+mod input;
 mod marks;
+mod one_system;
 mod passes;
 mod processes;
 mod read;
@@ -30,8 +32,9 @@ use marks::Marks;
 use passes::Passes;
 use read::Collected;
 
+pub use input::TraceInput;
 pub use read::read_trace;
-pub use together::{Extent, TraceInput, TraceRecords, Traces};
+pub use together::{Extent, TraceRecords, Traces};
 
 /// An open workload. Any number of runs may replay it, on several threads at once.
 #[derive(Debug)]

@@ -88,7 +88,7 @@ impl Iterator for Passes<'_> {
 mod tests {
     use esker_trace::{Operation, SpoolWriter, VolumeIndex};
 
-    use super::super::together::TraceInput;
+    use super::super::input::TraceInput;
     use super::*;
 
     fn traces(times: &[u64]) -> (Traces, Extent) {

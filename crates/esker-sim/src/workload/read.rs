@@ -9,7 +9,8 @@ use esker_trace::{
     Filter, Filtered, ReadOptions, Record, SpoolWriter, TouchedAreas, TraceError, TraceReader, group_inputs,
 };
 
-use super::together::{Extent, TraceInput, Traces};
+use super::input::TraceInput;
+use super::together::{Extent, Traces};
 use crate::config::WorkloadSettings;
 use crate::run_error::RunError;
 use esker_core::{Nanos, Problem};

@@ -5,64 +5,61 @@ use std::iter::Peekable;
 use esker_core::Nanos;
 use esker_trace::{Operation, Record, Spool, SpoolRecords, TraceError, VolumeIndex};
 
-/// A trace in memory.
-#[derive(Debug)]
-pub struct TraceInput {
-    /// Prefix for names of its volumes if there are several traces.
-    pub name: String,
-    /// Its records.
-    pub spool: Spool,
-    /// Whether its times are arrival times. Times that are all equal do not count.
-    pub has_times: bool,
-    /// Whether its times count from 1970, so that they tell when it was recorded.
-    pub absolute: bool,
-}
+use super::input::TraceInput;
+use super::one_system::{Names, Relation};
 
 /// Traces in memory as one stream of requests that begins at time zero. If every trace has absolute times, these are
-/// kept; else all traces begin at the same time.
+/// kept; else all traces begin at the same time. If those with a volume of the same name follow each other, it is one
+/// volume; else all volumes lie side by side.
 #[derive(Debug)]
 pub struct Traces {
     parts: Vec<(Spool, TracePlace)>,
     volumes: Vec<String>,
     has_times: bool,
+    remark: Option<String>,
 }
 
 /// Position of a trace among the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct TracePlace {
-    /// Number of its first volume.
-    first_volume: u32,
+    /// The number of each of its volumes among all.
+    volumes: Vec<VolumeIndex>,
     /// Subtracted from its times.
     zero: Nanos,
 }
 
 impl Traces {
-    /// Combines traces, with volumes in their order. Volumes of several traces are called `TRACE:VOLUME`.
+    /// Combines traces, with volumes in their order. Volumes of several traces are called `TRACE:VOLUME`, after the
+    /// first trace that has them.
     pub fn of(inputs: impl IntoIterator<Item = TraceInput>) -> Self {
         let inputs: Vec<TraceInput> = inputs.into_iter().collect();
-        let first = |input: &TraceInput| input.spool.times().map_or(Nanos::ZERO, |(first, _)| first);
-        let absolute = inputs.iter().all(|input| input.absolute);
-        let earliest = inputs.iter().map(first).min().unwrap_or_default();
         let has_times = inputs.iter().all(|input| input.has_times);
-        let alone = inputs.len() == 1;
-        let (mut parts, mut volumes) = (Vec::new(), Vec::new());
-        for input in inputs {
-            let zero = if absolute { earliest } else { first(&input) };
-            let TraceInput { name, spool, .. } = input;
-            let first_volume = volumes.len() as u32;
-            let names = spool.volumes().iter();
-            volumes.extend(names.map(|volume| if alone { volume.clone() } else { format!("{name}:{volume}") }));
-            parts.push((spool, TracePlace { first_volume, zero }));
+        let relation = Relation::of(&inputs);
+        let first = |spool: &Spool| spool.times().map(|(first, _)| first);
+        let earliest = inputs.iter().filter_map(|input| first(&input.spool)).min().unwrap_or_default();
+        let mut names = Names::new(inputs.len() > 1, relation.are_one_system());
+        let mut parts = Vec::new();
+        for TraceInput { name, spool, .. } in inputs {
+            let own = first(&spool).unwrap_or_default();
+            let zero = if relation.keeps_times() { earliest } else { own };
+            let volumes = spool.volumes().iter().map(|volume| names.number(&name, volume)).collect();
+            parts.push((spool, TracePlace { volumes, zero }));
         }
-        Self { parts, volumes, has_times }
+        Self { parts, volumes: names.finish(), has_times, remark: relation.remark() }
+    }
+
+    /// Says what was assumed of several traces: of their times, and of volumes of the same name.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     /// Returns the records that arrive when `within` says so, with their times.
     pub(super) fn part(&self, within: impl Fn(Nanos) -> bool) -> Result<Self, TraceError> {
         let records = self.records().filter(|record| within(record.at));
         let spool = Spool::from_records(records, self.volumes.clone())?;
-        let place = TracePlace { first_volume: 0, zero: Nanos::ZERO };
-        Ok(Self { parts: vec![(spool, place)], volumes: self.volumes.clone(), has_times: self.has_times })
+        let volumes = (0..self.volumes.len() as u32).map(VolumeIndex).collect();
+        let place = TracePlace { volumes, zero: Nanos::ZERO };
+        Ok(Self { parts: vec![(spool, place)], volumes: self.volumes.clone(), remark: None, ..*self })
     }
 
     /// Returns the names of the volumes, by number.
@@ -77,8 +74,7 @@ impl Traces {
 
     /// Iterates over all requests in order of time; equal times in the order of the traces.
     pub fn records(&self) -> TraceRecords<'_> {
-        let placed =
-            self.parts.iter().map(|(spool, place)| Placed { records: spool.records().peekable(), place: *place });
+        let placed = self.parts.iter().map(|(spool, place)| Placed { records: spool.records().peekable(), place });
         TraceRecords { traces: placed.collect() }
     }
 }
@@ -108,7 +104,7 @@ impl Iterator for TraceRecords<'_> {
 #[derive(Debug)]
 struct Placed<'a> {
     records: Peekable<SpoolRecords<'a>>,
-    place: TracePlace,
+    place: &'a TracePlace,
 }
 
 impl Placed<'_> {
@@ -121,7 +117,7 @@ impl Placed<'_> {
         let record = self.records.next()?;
         Some(Record {
             at: record.at.saturating_sub(self.place.zero),
-            volume: VolumeIndex(record.volume.0 + self.place.first_volume),
+            volume: self.place.volumes[record.volume.0 as usize],
             ..record
         })
     }
@@ -181,5 +177,79 @@ impl Extent {
 
     pub(super) fn ends(&self) -> &[u64] {
         &self.ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trace with a request to each of its volumes at each of these seconds.
+    fn trace(name: &str, volumes: &[&str], absolute: bool, seconds: &[u64]) -> TraceInput {
+        let record = |second: u64, volume: usize| Record {
+            at: Nanos::from_secs(second),
+            offset: 0,
+            length: 512,
+            volume: VolumeIndex(volume as u32),
+            operation: Operation::Write,
+            response: None,
+        };
+        let records = seconds.iter().flat_map(|&second| (0..volumes.len()).map(move |volume| record(second, volume)));
+        let spool = Spool::from_records(records, volumes.iter().map(ToString::to_string).collect()).unwrap();
+        TraceInput { name: name.into(), spool, has_times: true, absolute }
+    }
+
+    fn combined(inputs: Vec<TraceInput>) -> (Vec<(u64, u32)>, Vec<String>, String) {
+        let traces = Traces::of(inputs);
+        let records = traces.records().map(|record| (record.at.0 / 1_000_000_000, record.volume.0)).collect();
+        (records, traces.volumes().to_vec(), traces.remark().unwrap_or_default().to_string())
+    }
+
+    /// The days of one system: a second day of the same volume is no second volume.
+    #[test]
+    fn volumes_of_traces_that_follow_each_other_are_the_same() {
+        let days =
+            vec![trace("day2", &["b", "a"], true, &[1_100, 1_200]), trace("day1", &["a"], true, &[1_000, 1_100])];
+        let (records, volumes, remark) = combined(days);
+        assert_eq!(records, [(0, 1), (100, 0), (100, 1), (100, 1), (200, 0), (200, 1)]);
+        assert_eq!(volumes, ["day2:b", "day2:a"]);
+        assert_eq!(remark, "Traces that follow each other are taken to be of one system: volume a is one volume.");
+    }
+
+    #[test]
+    fn volumes_of_traces_that_overlap_are_side_by_side() {
+        let servers = vec![trace("x", &["0"], true, &[1_000, 2_000]), trace("y", &["0"], true, &[1_990, 3_000])];
+        let (records, volumes, remark) = combined(servers);
+        assert_eq!(records, [(0, 0), (990, 1), (1_000, 0), (2_000, 1)]);
+        assert_eq!(volumes, ["x:0", "y:0"]);
+        let expected = "Traces that overlap in time are taken to be of different systems: in each, volume 0 is a volume of its \
+             own.";
+        assert_eq!(remark, expected);
+    }
+
+    /// What recordings have of the time before they were cut, and traces of different volumes, which may overlap.
+    #[test]
+    fn a_small_overlap_and_other_names_do_not_matter() {
+        let hours = vec![
+            trace("0-a", &["0"], true, &[10_000, 13_600]),
+            trace("1-a", &["1"], true, &[10_000, 13_600]),
+            trace("0-b", &["0"], true, &[13_590, 17_200]),
+            trace("1-b", &["1"], true, &[13_600, 17_200]),
+        ];
+        let (_, volumes, remark) = combined(hours);
+        assert_eq!(volumes, ["0-a:0", "1-a:1"]);
+        let expected = "Traces that follow each other are taken to be of one system: volumes 0, 1 are one volume each.";
+        assert_eq!(remark, expected);
+        let servers = vec![trace("x", &["0"], true, &[1_000, 2_000]), trace("y", &["1"], true, &[1_500, 2_500])];
+        assert_eq!(combined(servers).2, "");
+    }
+
+    #[test]
+    fn without_absolute_times_all_begin_together_side_by_side() {
+        let runs = vec![trace("x", &["0"], false, &[5, 6]), trace("y", &["0"], true, &[1_000, 1_001])];
+        let (records, volumes, remark) = combined(runs);
+        assert_eq!(records, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(volumes, ["x:0", "y:0"]);
+        assert!(remark.starts_with("Not all traces have absolute times"), "{remark}");
     }
 }

@@ -135,7 +135,8 @@ fn time_scale_stretches_arrivals() {
     }
 }
 
-/// Two halves of a recording of 1992, in a format with absolute times: they keep the time between them.
+/// Two halves of a recording of 1992, in a format with absolute times: they keep the time between them, and are of one
+/// volume.
 #[test]
 fn recordings_of_any_year_keep_their_times() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,6 +150,8 @@ fn recordings_of_any_year_keep_their_times() {
     let experiment = experiment("trace = [\"half1.csv\", \"half2.csv\"]", "", "").in_folder(folder.path());
     let results = run(&experiment, &RunOptions::default()).unwrap();
     assert_eq!((results.workload.requests, results.workload.duration_s), (4, 30.0));
+    let remark = "Traces that follow each other are taken to be of one system: volume host.0 is one volume.";
+    assert_eq!(results.remarks, [remark]);
 }
 
 /// 200 requests arrive twice as fast as they are served. The rest arrives when they are done, and finds the device

@@ -297,6 +297,13 @@ fn most_unwritten_reads<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> 
     shares.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
+/// The verdict with what was assumed of several traces.
+pub(crate) fn with_assumed(mut verdict: Verdict, remark: Option<&str>) -> Verdict {
+    let finding = |remark: &str| Finding { level: Level::Info, topic: "confidence".into(), text: remark.to_string() };
+    verdict.findings.extend(remark.map(finding));
+    verdict
+}
+
 fn confidence(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     let mut say = |level, text: String| findings.push(Finding { level, topic: "confidence".into(), text });
     let level = match facts.evidence.grade {

@@ -1,0 +1,16 @@
+//! A trace that was read, before it is combined with others.
+
+use esker_trace::Spool;
+
+/// A trace in memory.
+#[derive(Debug)]
+pub struct TraceInput {
+    /// Prefix for names of its volumes if there are several traces.
+    pub name: String,
+    /// Its records.
+    pub spool: Spool,
+    /// Whether its times are arrival times. Times that are all equal do not count.
+    pub has_times: bool,
+    /// Whether its times count from 1970, so that they tell when it was recorded.
+    pub absolute: bool,
+}

@@ -1,0 +1,135 @@
+//! What several traces are of: consecutive times of one system, or several systems.
+
+use std::collections::HashMap;
+
+use esker_core::{Nanos, words};
+use esker_trace::VolumeIndex;
+
+use super::input::TraceInput;
+
+/// Traces still follow each other if they overlap by less than this part of the shorter one: recordings that are cut
+/// where requests end have a few late ones from before the cut.
+const OVERLAP: u64 = 100;
+
+/// How several traces belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// There is only one.
+    Alone,
+    /// Not all have absolute times: nobody knows which came first.
+    BeginTogether,
+    /// All have absolute times, and no volume of one has the name of another's.
+    NothingShared,
+    /// Those that have a volume of the same name follow each other: that is one volume. Their names.
+    FollowEachOther(Vec<String>),
+    /// Of those that have a volume of the same name, some overlap: they are of different systems. Their names.
+    Overlap(Vec<String>),
+}
+
+impl Relation {
+    pub(super) fn of(inputs: &[TraceInput]) -> Self {
+        if inputs.len() < 2 {
+            return Self::Alone;
+        }
+        if !inputs.iter().all(|input| input.absolute || input.spool.is_empty()) {
+            return Self::BeginTogether;
+        }
+        let mut spans: HashMap<&str, Vec<(Nanos, Nanos)>> = HashMap::new();
+        for input in inputs {
+            let Some(times) = input.spool.times() else { continue };
+            for volume in input.spool.volumes() {
+                spans.entry(volume).or_default().push(times);
+            }
+        }
+        spans.retain(|_, spans| spans.len() > 1);
+        let mut shared: Vec<String> = spans.keys().map(ToString::to_string).collect();
+        shared.sort_unstable();
+        match spans.into_values().all(follow_each_other) {
+            _ if shared.is_empty() => Self::NothingShared,
+            true => Self::FollowEachOther(shared),
+            false => Self::Overlap(shared),
+        }
+    }
+
+    /// Whether requests keep the times between traces.
+    pub(super) fn keeps_times(&self) -> bool {
+        !matches!(self, Self::Alone | Self::BeginTogether)
+    }
+
+    /// Whether volumes of the same name are one volume.
+    pub(super) fn are_one_system(&self) -> bool {
+        matches!(self, Self::FollowEachOther(_))
+    }
+
+    pub(super) fn remark(&self) -> Option<String> {
+        match self {
+            Self::Alone | Self::NothingShared => None,
+            Self::BeginTogether => {
+                let text = "Not all traces have absolute times: all begin at the same time, with volumes of their own.";
+                Some(text.into())
+            }
+            Self::FollowEachOther(shared) => Some(format!(
+                "Traces that follow each other are taken to be of one system: {}.",
+                names(shared, "is one volume", "are one volume each")
+            )),
+            Self::Overlap(shared) => Some(format!(
+                "Traces that overlap in time are taken to be of different systems: in each, {}.",
+                names(shared, "is a volume of its own", "are volumes of their own")
+            )),
+        }
+    }
+}
+
+/// Whether times of traces follow each other. Those that begin at the same time do not.
+fn follow_each_other(mut spans: Vec<(Nanos, Nanos)>) -> bool {
+    spans.sort_unstable();
+    spans.windows(2).all(|pair| {
+        let [(first, last), (next_first, next_last)] = [pair[0], pair[1]];
+        let shorter = (last - first).min(next_last - next_first);
+        let overlap = last.min(next_last).saturating_sub(next_first);
+        first < next_first && (overlap == Nanos::ZERO || overlap < Nanos(shorter.0 / OVERLAP))
+    })
+}
+
+/// The volumes, by name if they are few, and what they are.
+fn names(volumes: &[String], one: &str, several: &str) -> String {
+    match volumes {
+        [only] => format!("volume {only} {one}"),
+        few if few.len() <= 3 => format!("volumes {} {several}", few.join(", ")),
+        many => format!("{} volumes of the same name {several}", words::count(many.len() as u64)),
+    }
+}
+
+/// Numbers and names of the volumes of all traces.
+pub(super) struct Names {
+    several: bool,
+    one_system: bool,
+    names: Vec<String>,
+    /// Numbers by name, where volumes of the same name are one.
+    known: HashMap<String, VolumeIndex>,
+}
+
+impl Names {
+    pub(super) fn new(several: bool, one_system: bool) -> Self {
+        Self { several, one_system, names: Vec::new(), known: HashMap::new() }
+    }
+
+    /// Returns the number of a trace's volume.
+    pub(super) fn number(&mut self, trace: &str, volume: &str) -> VolumeIndex {
+        if self.one_system
+            && let Some(&known) = self.known.get(volume)
+        {
+            return known;
+        }
+        let number = VolumeIndex(self.names.len() as u32);
+        self.names.push(if self.several { format!("{trace}:{volume}") } else { volume.to_string() });
+        if self.one_system {
+            self.known.insert(volume.to_string(), number);
+        }
+        number
+    }
+
+    pub(super) fn finish(self) -> Vec<String> {
+        self.names
+    }
+}
