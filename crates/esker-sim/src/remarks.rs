@@ -29,6 +29,7 @@ pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &Ru
     if settings.queue_depth.is_none() {
         remarks.extend(workload.unlikely_rate(settings.time_scale()));
     }
+    remarks.extend(nothing_measured(experiment, results));
     let left_out = &results.workload.left_out;
     let requests = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", several(count)));
     remarks.extend(requests(left_out.empty_requests, "of no bytes left out: no device can serve them."));
@@ -51,6 +52,18 @@ pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &Ru
     }
     remarks.extend(esker_results::remarks(&results.devices));
     remarks
+}
+
+/// Returns a remark if all requests warmed up the target.
+fn nothing_measured(experiment: &Experiment, results: &RunResults) -> Option<String> {
+    let warm_up = experiment.run.warm_up_requests;
+    (warm_up > 0 && results.workload.requests == 0 && results.saturated.is_none()).then(|| {
+        format!(
+            "No request was measured: all of them were the warm-up, for which `warm_up_requests = {warm_up}` takes the \
+             first {}.",
+            words::count(warm_up)
+        )
+    })
 }
 
 /// Returns a remark for each event of the run that was not made; the first `made` were, in order of time.

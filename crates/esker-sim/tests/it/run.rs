@@ -170,6 +170,15 @@ fn warming_up_is_not_measured() {
 }
 
 #[test]
+fn a_warm_up_that_leaves_nothing_to_measure_is_remarked() {
+    let remarked = |warm_up: u32| {
+        let results = results(FIXED, "", &format!("warm_up_requests = {warm_up}"));
+        results.remarks.iter().any(|remark| remark.starts_with("No request was measured: all of them were the warm-up"))
+    };
+    assert_eq!([remarked(0), remarked(999), remarked(1000), remarked(5000)], [false, false, true, true]);
+}
+
+#[test]
 fn the_caller_hears_of_progress_and_can_stop() {
     let heard = Mutex::new(Vec::new());
     let progress = |done, total| heard.lock().unwrap().push((done, total));
