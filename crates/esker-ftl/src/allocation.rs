@@ -90,6 +90,11 @@ pub(crate) trait Allocation: Clone + fmt::Debug + Send {
         None
     }
 
+    /// See [`crate::Ftl::half_cleaned`].
+    fn half_cleaned(&self) -> u64 {
+        0
+    }
+
     /// Returns the number of pages that cleaning did not copy, because their owner no longer needed them.
     fn dropped_pages(&self) -> u64;
 
@@ -175,6 +180,10 @@ impl Allocation for Pools {
 
     fn wear(&self) -> Option<WearCounts> {
         Some(self.wear())
+    }
+
+    fn half_cleaned(&self) -> u64 {
+        self.half_cleaned()
     }
 
     fn dropped_pages(&self) -> u64 {

@@ -234,6 +234,12 @@ pub trait Ftl: DynClone + fmt::Debug + Send {
         None
     }
 
+    /// Returns how many pages cleaning has moved out of blocks that it has not erased yet: those under cleaning between
+    /// two steps. Zero from layers that empty a block at once.
+    fn half_cleaned(&self) -> u64 {
+        0
+    }
+
     /// Asserts the invariants that hold between calls. Slow.
     fn check(&self, flash: &FlashState);
 }

@@ -314,6 +314,10 @@ impl<A: Allocation> Ftl for PageFtl<A> {
         self.pools.wear()
     }
 
+    fn half_cleaned(&self) -> u64 {
+        self.pools.half_cleaned()
+    }
+
     fn check(&self, flash: &FlashState) {
         let (mut mapped, mut suspected) = (0, 0);
         for (slot, &entry) in self.map.iter().enumerate() {

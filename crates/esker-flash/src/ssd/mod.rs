@@ -88,6 +88,8 @@ struct Baseline {
     pages: PageCounts,
     operations: OperationCounts,
     layer: FtlCounters,
+    /// Pages that were moved out of blocks under cleaning.
+    half_cleaned: u64,
 }
 
 /// Counts of host pages since the drive was new.

@@ -41,6 +41,7 @@ impl Ssd {
             pages: self.back.counts,
             operations: *self.back.flash.counts(),
             layer: self.back.layer_counters(),
+            half_cleaned: self.back.ftl.half_cleaned(),
         };
     }
 
@@ -101,23 +102,30 @@ impl Ssd {
         }
     }
 
+    /// Counts blocks that were erased, and pages that were moved out of them: those of blocks that are still being
+    /// emptied count once these are erased.
     fn cleaning_report(&self, counts: &OperationCounts) -> Option<CleaningReport> {
         let (blocks, moved) = (counts.erases_by_cause().cleaning, counts.programs().cleaning);
         if blocks == 0 {
             return None;
         }
         let pages = blocks * u64::from(self.back.geometry.data_pages_per_block());
+        let of_erased = (moved + self.measuring.half_cleaned).saturating_sub(self.back.ftl.half_cleaned());
         let tally = self.back.array.borrow().tally();
         let cleaning = Cause::Cleaning as usize;
         let flash_pages = self.back.flash_pages_per_page();
         let copy_backs =
             [DieStep::CopyBack, DieStep::CopyBackChecked].map(|step| tally.done[step as usize][cleaning].steps);
+        let busy = tally.busy_for(cleaning);
+        // A copy of the one takes as long as one of the other.
+        let copying = busy - tally.done[DieStep::Erase as usize][cleaning].busy();
+        let others = copying as f64 * (moved as f64 - of_erased as f64) / moved.max(1) as f64;
         Some(CleaningReport {
             blocks,
-            pages_moved: moved,
-            copy_backs: copy_backs.iter().sum::<u64>() / flash_pages,
-            efficiency: 1.0 - moved as f64 / pages as f64,
-            mean_block_us: tally.busy_for(cleaning) as f64 / 1e3 / blocks as f64,
+            pages_moved: of_erased,
+            copy_backs: (copy_backs.iter().sum::<u64>() / flash_pages).min(of_erased),
+            efficiency: 1.0 - of_erased as f64 / pages as f64,
+            mean_block_us: (busy as f64 - others) / 1e3 / blocks as f64,
         })
     }
 

@@ -449,6 +449,10 @@ impl Ftl for Dftl {
         Some(self.pools.wear())
     }
 
+    fn half_cleaned(&self) -> u64 {
+        self.pools.half_cleaned()
+    }
+
     fn check(&self, flash: &FlashState) {
         self.tables.check(flash);
         self.pools.check(flash);

@@ -205,6 +205,11 @@ impl Pools {
         sum
     }
 
+    /// Returns how many pages were moved out of blocks under cleaning.
+    pub fn half_cleaned(&self) -> u64 {
+        self.pools.iter().map(Pool::half_cleaned).sum()
+    }
+
     /// Does one step of idle-time cleaning, in the next pool that needs it: copies a page, or erases a block without
     /// valid pages. Returns false if there was nothing to do.
     pub fn clean_ahead<S: OpSink>(

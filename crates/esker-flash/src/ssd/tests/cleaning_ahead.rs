@@ -117,3 +117,29 @@ fn cleaning_ahead_that_cannot_be_is_refused() {
     let error = refuse(|settings| settings.cleaning.gradual = Some(Ratio::percent(20)));
     assert!(matches!(error, SsdError::Layer(BuildError::NeverFree { key: "cleaning.gradual", .. })), "{error}");
 }
+
+/// A short run ends while a block is being emptied, and begins so: neither makes the blocks that were erased fuller than
+/// they can be.
+#[test]
+fn cleaning_counts_pages_with_their_blocks() {
+    let mut ssd = worn_in(|settings| settings.cleaning.gradual = Some(Ratio::percent(15)));
+    let _ = writes(&mut ssd, 7, Nanos::ZERO);
+    ssd.start_measuring(ssd.now);
+    let mut half_cleaned = 0;
+    for _ in 0..200 {
+        let _ = writes(&mut ssd, 1, Nanos::from_millis(20));
+        let flash = Report::of(&ssd).devices["flash"].flash.clone().unwrap();
+        let Some(cleaning) = flash.cleaning else { continue };
+        half_cleaned += u64::from(ssd.back.ftl.half_cleaned() > 0);
+        let of_erased = flash.programs.cleaning + ssd.measuring.half_cleaned - ssd.back.ftl.half_cleaned();
+        assert_eq!(cleaning.pages_moved, of_erased);
+        assert!((0.0..=1.0).contains(&cleaning.efficiency), "{cleaning:?}");
+        if flash.programs.cleaning == 0 {
+            // All that was moved out of the block was moved before: nobody has measured how long a copy takes.
+            continue;
+        }
+        let per_block = (ERASE * cleaning.blocks + COPY * of_erased) as f64 / 1e3 / cleaning.blocks as f64;
+        assert!((cleaning.mean_block_us / per_block - 1.0).abs() < 1e-9, "{cleaning:?}, not {per_block} us");
+    }
+    assert!(half_cleaned > 20, "no block was looked at while it was emptied");
+}

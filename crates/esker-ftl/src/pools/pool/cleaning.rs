@@ -104,7 +104,7 @@ impl Pool {
             page_map.prefetch(flash.owner(page));
         }
         let valid = flash.valid_in(index);
-        let victim = Victim { block, valid, pace: pace(valid, self.data_pages_per_block) };
+        let victim = Victim { block, valid, pace: pace(valid, self.data_pages_per_block), moved: 0 };
         self.under_cleaning = Some(victim);
         self.under_cleaning
     }
@@ -174,14 +174,14 @@ impl Pool {
                 copies -= 1;
                 let mut index = first_kind;
                 if separate {
-                    let asked = asked_stream(from, cells, page_map);
-                    index = self.frontier_of_copy(asked, cells.flash.owner(from), victim);
+                    index = self.frontier_of_copy(asked_stream(from, cells, page_map), cells.flash.owner(from), victim);
                 }
                 if self.frontiers[index].room == 0 {
                     index = self.room_for_copy(index, cells)?;
                 }
                 let (owner, to) = cells.copy(from, self.take_room(index), cause);
                 page_map.moved(owner, to, cells.flash);
+                self.under_cleaning.iter_mut().for_each(|victim| victim.moved += u32::from(!map));
             }
         }
         if copies == 0 {

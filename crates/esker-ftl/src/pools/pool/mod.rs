@@ -115,6 +115,8 @@ struct Victim {
     /// Pages copied per page written, so that the block is clean by the time the host has written as many pages as
     /// cleaning it gains.
     pace: u32,
+    /// Data pages moved out of it so far.
+    moved: u32,
 }
 
 impl Pool {
@@ -286,6 +288,11 @@ impl Pool {
                 );
             }
         }
+    }
+
+    /// Returns how many data pages were moved out of the block under cleaning.
+    pub(super) fn half_cleaned(&self) -> u64 {
+        self.under_cleaning.map_or(0, |victim| u64::from(victim.moved))
     }
 
     fn blocks(&self) -> usize {
