@@ -9,7 +9,7 @@ pub(crate) const PADDING: usize = 16;
 /// The longest line that is accepted.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 /// The longest name of a volume.
-const LONGEST_NAME: usize = 512;
+pub(crate) const LONGEST_NAME: usize = 512;
 
 const POWERS_OF_TEN: [u64; 20] = {
     let mut powers = [1; 20];

@@ -7,7 +7,7 @@ use esker_core::registry::ParameterSource;
 
 use super::lines::{self, LineError, LineFormat};
 use super::{Format, FormatCapability, FormatEntry, Holds, Open, Responses, Times, VolumeNames};
-use crate::scan::{Expected, Scanner};
+use crate::scan::{Expected, LONGEST_NAME, Scanner};
 use crate::sink::{Found, Sink};
 use crate::writer::{RecordWriter, Target, write_number};
 use crate::{Operation, Record};
@@ -105,7 +105,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             at = micros(scanner, "a time in microseconds")?;
             scanner.gap()?;
         }
-        let name = scanner.name("a file name")?;
+        let name = file_name(scanner)?;
         scanner.gap()?;
         let start = scanner.position;
         let operation = match scanner.name("an action")? {
@@ -144,6 +144,17 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
         let volume = sink.volumes.key(name, |name| String::from_utf8_lossy(name).into_owned())?;
         Ok(sink.request(Found { at, offset, length, volume, operation, response: None })?)
     }
+}
+
+/// Reads the name of a file, which ends at a blank: it may have commas.
+fn file_name<'a>(scanner: &mut Scanner<'a>) -> Result<&'a [u8], Expected> {
+    let (start, rest) = (scanner.position, scanner.rest());
+    let length = rest.iter().position(|byte| matches!(byte, b'\0'..=b' ' | 0x7f)).unwrap_or(rest.len());
+    if length == 0 || length > LONGEST_NAME {
+        return Err(Expected { what: "a file name", at: start });
+    }
+    scanner.position += length;
+    Ok(&rest[..length])
 }
 
 fn micros(scanner: &mut Scanner<'_>, what: &'static str) -> Result<Nanos, Expected> {

@@ -122,7 +122,7 @@ pub enum VolumeNames {
     HostAndNumber,
     /// By major and minor device number: "259,2".
     MajorMinor,
-    /// By any name without blanks, commas and control characters: for names between blanks or commas.
+    /// By any name without blanks and control characters: for names between blanks.
     Word,
     /// By any text.
     Text,

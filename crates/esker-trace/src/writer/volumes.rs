@@ -45,8 +45,9 @@ impl Naming {
             VolumeNames::HostAndNumber => {
                 let fits = name
                     .rsplit_once('.')
-                    .is_some_and(|(host, disk)| is_word(host) && number_below(disk, 1 << 32).is_some());
-                (if fits { name.to_string() } else { format!("{}.{index}", to_word(name)) }, index)
+                    .is_some_and(|(host, disk)| is_field(host) && number_below(disk, 1 << 32).is_some());
+                let host = || to_word(name).replace(',', "_");
+                (if fits { name.to_string() } else { format!("{}.{index}", host()) }, index)
             }
             VolumeNames::MajorMinor => {
                 // As in Linux: 12 and 20 bits.
@@ -89,12 +90,17 @@ fn number_below(text: &str, limit: u64) -> Option<u32> {
     (u64::from(number) < limit && number.to_string() == text).then_some(number)
 }
 
+/// Whether `name` can stand between blanks.
 fn is_word(name: &str) -> bool {
-    !name.is_empty() && name.len() <= WORD_MAX && name.bytes().all(|byte| !matches!(byte, b'\0'..=b' ' | b',' | 0x7f))
+    !name.is_empty() && name.len() <= WORD_MAX && name.bytes().all(|byte| !matches!(byte, b'\0'..=b' ' | 0x7f))
+}
+
+/// Whether `name` can stand between commas.
+fn is_field(name: &str) -> bool {
+    is_word(name) && !name.contains(',')
 }
 
 fn to_word(name: &str) -> String {
-    let word: String =
-        name.chars().map(|c| if matches!(c, '\0'..=' ' | ',' | '\x7f') { '_' } else { c }).take(60).collect();
+    let word: String = name.chars().map(|c| if matches!(c, '\0'..=' ' | '\x7f') { '_' } else { c }).take(60).collect();
     if word.is_empty() { "volume".into() } else { word }
 }

@@ -107,7 +107,7 @@ pub(crate) fn legal_trace(format: &'static FormatEntry) -> impl Strategy<Value =
                 VolumeNames::HostAndNumber => format!("host-{}.{}", volume / 2, volume % 2),
                 VolumeNames::MajorMinor => format!("{},{}", 8 + volume / 3, volume),
                 // With everything that some format might take for a separator.
-                VolumeNames::Word => format!("/dev/sd{}|;:=\"'#", (b'a' + volume as u8) as char),
+                VolumeNames::Word => format!("/dev/sd{}|;:=\"'#,", (b'a' + volume as u8) as char),
                 VolumeNames::Text => format!("volume, {volume}: \u{e9}"),
             };
             let known = names.iter().position(|known| *known == name);
