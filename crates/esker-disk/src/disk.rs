@@ -281,7 +281,7 @@ impl Disk {
         }
         let before = self.passed_before(&next, &access);
         self.serving = Some(Serving { waiting: next, sectors: command.sectors, before, ended: command.ended });
-        self.measured.access(&access);
+        self.measured.access(&access, self.arm_free);
         let mut ends = self.arm_free;
         if !command.ended {
             ends = if self.firmware.is_some() {

@@ -18,6 +18,8 @@ pub(super) struct Measured {
     seek: u64,
     rotation: u64,
     transfer: u64,
+    /// When the latest access ends, and how long it keeps the arm.
+    latest: (Nanos, Nanos),
 }
 
 impl Measured {
@@ -38,9 +40,10 @@ impl Measured {
         self.requests += 1;
     }
 
-    /// Counts an access.
+    /// Counts an access that ends at `ends`.
     #[inline]
-    pub(super) fn access(&mut self, access: &Access) {
+    pub(super) fn access(&mut self, access: &Access, ends: Nanos) {
+        self.latest = (ends, access.total());
         self.accesses += 1;
         self.seeks += u64::from(access.cylinders > 0);
         self.cylinders += u64::from(access.cylinders);
@@ -53,15 +56,17 @@ impl Measured {
         self.requests
     }
 
-    /// Returns the busy time of the arm.
+    /// Returns the busy time of the arm. An access under way counts in full.
     pub(super) fn busy(&self) -> Nanos {
         Nanos(self.seek + self.rotation + self.transfer)
     }
 
-    /// Returns the busy share of the arm until `now`.
+    /// Returns the busy share of the arm until `now`. Of an access under way, only what has been done counts.
     fn utilisation(&self, now: Nanos) -> f64 {
         let elapsed = now.saturating_sub(self.since).as_secs_f64();
-        if elapsed > 0.0 { self.busy().as_secs_f64() / elapsed } else { 0.0 }
+        let (ends, takes) = self.latest;
+        let busy = self.busy() - ends.saturating_sub(now).min(takes);
+        if elapsed > 0.0 { busy.as_secs_f64() / elapsed } else { 0.0 }
     }
 }
 

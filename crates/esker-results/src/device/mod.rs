@@ -94,7 +94,8 @@ pub struct DeviceReport {
     pub capacity_bytes: u64,
     /// Requests that ended, with or without an error.
     pub requests: u64,
-    /// Busy share of the resources over the measured time: the mean for each kind.
+    /// Busy share of the resources over the measured time: the mean for each kind. Of work under way at its end, a disk
+    /// and a constant device count what has been done by then.
     pub utilisation: BTreeMap<String, f64>,
     /// Busy share of the busiest single resource of each kind.
     pub utilisation_busiest: BTreeMap<String, f64>,

@@ -208,6 +208,25 @@ impl Constant {
         }
     }
 
+    /// Returns the busy time of each server until `end`. Of requests under way, only what has been done counts.
+    fn busy_until(&self, end: Nanos) -> Vec<Nanos> {
+        let mut busy = self.busy.clone();
+        match self.rng {
+            None => {
+                for job in self.jobs.iter().take(self.started) {
+                    busy[job.server] = busy[job.server].saturating_sub(job.end.saturating_sub(end));
+                }
+            }
+            // These count when they end.
+            Some(_) => {
+                for job in &self.jobs {
+                    busy[job.server] += end.min(job.end).saturating_sub(job.start.max(self.measured_from));
+                }
+            }
+        }
+        busy
+    }
+
     fn begin_due(&mut self, now: Nanos) {
         if self.rng.is_some() {
             return;
@@ -317,10 +336,11 @@ impl Reporting for Constant {
             ..DeviceReport::default()
         };
         if elapsed > Nanos::ZERO {
-            let busy = self.telemetry().busy[0];
-            let share = |busy: Nanos, of: u64| busy.0 as f64 / (elapsed.0 as f64 * of as f64);
-            report.utilisation.insert("server".to_string(), share(busy.busy, u64::from(busy.count)));
-            report.utilisation_busiest.insert("server".to_string(), share(busy.busiest, 1));
+            let busy = self.busy_until(self.measured_from + elapsed);
+            let (sum, busiest) = busy.iter().fold((0, 0), |(sum, most), busy| (sum + busy.0, busy.0.max(most)));
+            let share = |busy: u64, of: usize| busy as f64 / (elapsed.0 as f64 * of as f64);
+            report.utilisation.insert("server".to_string(), share(sum, busy.len()));
+            report.utilisation_busiest.insert("server".to_string(), share(busiest, 1));
         }
         into.add(&self.name, report);
     }

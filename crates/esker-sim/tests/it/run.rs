@@ -49,6 +49,16 @@ fn an_idle_station_answers_in_its_service_time() {
     assert!((results.devices["d"].utilisation["server"] - 0.5).abs() < 1e-3);
 }
 
+/// Writes end in the buffer of a disk, whose arm then still works.
+#[test]
+fn what_is_not_done_by_the_end_makes_nothing_busy() {
+    let text = "[workload]\nsynthetic = { requests = 2, read_fraction = \"0%\" }\nqueue_depth = 1\n\
+                [device.d]\npreset = \"nearline-7200-20t\"\n[run]\ntarget = \"d\"\n";
+    let results = run(&Experiment::from_str(text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    let arm = results.devices["d"].utilisation["arm"];
+    assert!(arm > 0.0 && arm <= 1.0, "{arm}");
+}
+
 #[test]
 fn a_series_divides_the_run_into_intervals() {
     let results = results(FIXED, "", "series = \"100ms\"");

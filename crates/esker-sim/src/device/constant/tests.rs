@@ -119,3 +119,20 @@ fn a_request_past_the_end_fails_at_once() {
     assert_eq!((times.errors, end.completed), (1, 3));
     assert_eq!(end.last_event, Nanos::from_millis(2) + Nanos(5));
 }
+
+/// Two requests of a millisecond each, looked at 250 us after the first began.
+#[test]
+fn a_report_counts_what_has_been_done_by_then() {
+    for service in [ServiceTimes::Fixed, ServiceTimes::Exponential] {
+        let settings = ConstantSettings { service, ..settings(Nanos::from_millis(1_000), 2, None) };
+        let mut device = Constant::new("d", &settings);
+        device.submit(Nanos::ZERO, Tag::new(0, 0), READ);
+        device.submit(Nanos::from_micros(250), Tag::new(1, 0), READ);
+        let report = Report::until(Nanos::from_micros(1_000), &device);
+        let of_server = &report.devices["d"];
+        assert_eq!((of_server.utilisation["server"], of_server.utilisation_busiest["server"]), (0.875, 1.0));
+        device.control(Nanos::from_micros(1_000), Control::StartMeasuring).unwrap();
+        let report = Report::until(Nanos::from_micros(3_000), &device);
+        assert_eq!(report.devices["d"].utilisation["server"], 1.0);
+    }
+}
