@@ -26,7 +26,8 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
     let first_seed = common.seed.unwrap_or(1);
     let mut curves = Vec::new();
     let mut method = String::new();
-    for seed in first_seed..first_seed + u64::from(arguments.seeds) {
+    for index in 0..u64::from(arguments.seeds) {
+        let seed = first_seed.wrapping_add(index);
         let settings = CurveSettings { method: chosen, objects, seed };
         method = settings.method.describe();
         curves.push(curve(&transfers, &settings, arguments.warm_up)?);

@@ -122,3 +122,21 @@ fn sizes_are_objects_or_bytes() {
         assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
     }
 }
+
+/// 1,000 pages, each used four times.
+fn folder_with_pages() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: Vec<u8> = (0..4_000u32).flat_map(|number| (number % 1_000).to_le_bytes()).collect();
+    std::fs::write(folder.path().join("pages.u32"), numbers).unwrap();
+    folder
+}
+
+#[test]
+fn seeds_go_on_at_zero_after_the_largest() {
+    let folder = folder_with_pages();
+    let seed = u64::MAX.to_string();
+    for seeds in ["1", "3"] {
+        let arguments = ["mrc", "pages.u32", "-q", "--sample", "50%", "--at", "500", "--seed", &seed, "--seeds", seeds];
+        esker_ok(folder.path(), &arguments);
+    }
+}
