@@ -12,6 +12,7 @@ mod mrc;
 mod plan;
 mod report;
 mod reproduce;
+mod sampled;
 mod schema;
 mod serving;
 mod sim;

@@ -7,6 +7,7 @@ use esker_core::{Ratio, words};
 use esker_curves::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
 use serde_json::{Value, json};
 
+use super::sampled::{check_sampled_size, empty_sample, is_too_small};
 use super::transfers::{Transfers, check_sample, check_warm_up, objects, parse_cache_size};
 use crate::args::{Common, CurveMethodName, MrcArguments};
 use crate::failure::Failure;
@@ -33,8 +34,12 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
         curves.push(curve(&transfers, &settings, arguments.warm_up)?);
     }
     // By default: the sizes where the first curve bends, so that nothing is missed between two points.
+    let by_default = asked.is_empty();
     let bends = || curves[0].thinned(arguments.points).points.into_iter().map(|point| point.objects).collect();
-    let sizes = if asked.is_empty() { bends() } else { asked };
+    let mut sizes = if by_default { bends() } else { asked };
+    if let Some(rate) = arguments.sample {
+        keep_known(&curves, &mut sizes, by_default, rate)?;
+    }
     let answer = Answer { objects, method, curves, sizes };
     match json {
         Some(json) => json.write_json(&answer.value())?,
@@ -88,6 +93,23 @@ fn curve(transfers: &Transfers, settings: &CurveSettings, warm_up: Option<Ratio>
         Some(warming) => all.since(&warming),
         None => all,
     })
+}
+
+/// Refuses samples that know nothing, or nothing of the smallest cache that was asked for. Such sizes are left out of
+/// those by default. A cache of no objects misses whatever the sample.
+fn keep_known(curves: &[MissRatioCurve], sizes: &mut Vec<u64>, by_default: bool, rate: Ratio) -> Result<(), Failure> {
+    if curves.iter().any(|curve| curve.objects == 0) {
+        return Err(empty_sample(rate));
+    }
+    let too_small = |size: &u64| *size > 0 && is_too_small(*size, rate);
+    if by_default && sizes.iter().any(|size| *size > 0 && !too_small(size)) {
+        sizes.retain(|size| !too_small(size));
+    }
+    let mean = curves.iter().map(|curve| curve.objects as f64).sum::<f64>() / curves.len() as f64;
+    match sizes.iter().filter(|size| **size > 0).min() {
+        Some(smallest) => check_sampled_size(*smallest, rate, mean.round() as u64),
+        None => Ok(()),
+    }
 }
 
 /// The result to print.

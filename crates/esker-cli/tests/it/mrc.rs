@@ -132,6 +132,25 @@ fn folder_with_pages() -> tempfile::TempDir {
 }
 
 #[test]
+fn a_sample_that_knows_nothing_is_refused() {
+    let folder = folder_with_pages();
+    let run = |arguments: &[&str]| esker_in(folder.path(), &[&["mrc", "pages.u32", "-q"], arguments].concat());
+    for (arguments, message) in [
+        (&["--sample", "0.001%", "--seeds", "10", "--at", "1000000"][..], "has no objects at all"),
+        (&["--sample", "0.001%"], "has no objects at all"),
+        (&["--sample", "10%", "--at", "500,90"], "a sample of 10% has room for 9 of 90 objects: too few to tell"),
+    ] {
+        let run = run(arguments);
+        assert_eq!(run.code, 2, "{arguments:?}: {}", run.stdout);
+        assert!(run.stderr.contains(message) && run.stderr.contains("sample more"), "{arguments:?}: {}", run.stderr);
+    }
+    assert_eq!(run(&["--sample", "10%", "--at", "0,500"]).code, 0);
+    // By default, such sizes are left out.
+    let found = points(&[folder.path().join("pages.u32").to_str().unwrap(), "--sample", "10%"]);
+    assert!(found.len() > 1 && found.iter().all(|(size, _)| *size == 0 || *size >= 95), "{found:?}");
+}
+
+#[test]
 fn seeds_go_on_at_zero_after_the_largest() {
     let folder = folder_with_pages();
     let seed = u64::MAX.to_string();

@@ -4,11 +4,12 @@ use esker_cache::{
     ADMISSIONS, AdmissionCapability, AdmissionEntry, BuildError, NO_ADMISSION, REPLACEMENTS, ReplacementCapability,
     ReplacementEntry,
 };
+use esker_core::Ratio;
 use esker_core::registry::{self, Choice, Entry, Parameters};
-use esker_core::{Ratio, words};
 use esker_curves::CurveObjects;
 use esker_results::cache::CacheAdmission;
 
+use crate::commands::sampled::{check_sampled_size, is_too_small};
 use crate::commands::transfers::parse_cache_size;
 use crate::failure::Failure;
 use crate::values;
@@ -164,9 +165,6 @@ enum Size {
 /// Shares of the distinct objects for which a curve shows its shape.
 const DEFAULTS: [u32; 6] = [1, 2, 5, 10, 20, 50];
 
-/// A cache of fewer objects says nothing about one that is larger by 1/rate: each object is a tenth of it.
-const SAMPLED_OBJECTS_MIN: u64 = 10;
-
 /// Reads the sizes of `--size`.
 pub(super) fn sizes(asked: &[String], objects: CurveObjects, sized: bool) -> Result<Sizes, Failure> {
     if asked.is_empty() {
@@ -217,26 +215,14 @@ impl Sizes {
         sizes.sort_unstable();
         sizes.dedup();
         let Some(rate) = sample else { return Ok(sizes) };
-        let too_small = |size: &u64| scaled(*size, rate) < SAMPLED_OBJECTS_MIN;
+        let too_small = |size: &u64| is_too_small(*size, rate);
         if self.by_default && !sizes.iter().all(too_small) {
             sizes.retain(|size| !too_small(size));
         }
-        match sizes.first() {
-            Some(size) if too_small(size) => {
-                let least = (SAMPLED_OBJECTS_MIN as f64 / rate.as_f64()).ceil() as u64;
-                Err(Failure::input(format!(
-                    "a sample of {rate} has room for {} of {} objects: too few to tell, {SAMPLED_OBJECTS_MIN} at least",
-                    scaled(*size, rate),
-                    words::count(*size),
-                ))
-                .with_hint(format!(
-                    "sample more, or ask for {} objects or more; {} distinct ones are accessed",
-                    words::count(least),
-                    words::count(distinct)
-                )))
-            }
-            _ => Ok(sizes),
+        if let Some(smallest) = sizes.first() {
+            check_sampled_size(*smallest, rate, distinct)?;
         }
+        Ok(sizes)
     }
 }
 
@@ -247,11 +233,6 @@ impl Size {
             Self::Share(share) => ((distinct as f64 * share.as_f64()).round() as u64).max(1),
         }
     }
-}
-
-/// The size of a cache for a sample.
-pub(super) fn scaled(size: u64, rate: Ratio) -> u64 {
-    (size as f64 * rate.as_f64()).round() as u64
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use esker_core::{Nanos, Ratio, jobs, words};
 use esker_curves::CurveObjects;
 use esker_results::cache::{CacheResult, CacheSpread};
 
-use super::asked::{self, Pair};
+use super::asked::Pair;
 use super::figures::{self, Figures, Run};
 use crate::args::{CacheArguments, CacheBy, Common};
+use crate::commands::sampled::{empty_sample, scaled};
 use crate::commands::transfers::{Transfer, Transfers};
 use crate::failure::Failure;
 use crate::progress::{Progress, Unit};
@@ -51,8 +52,7 @@ impl Runs<'_> {
                 .with_hint("`--object start-block` counts requests whatever their length"));
         }
         if let (Some(rate), true) = (self.arguments.sample, logs.iter().any(AccessLog::is_empty)) {
-            return Err(Failure::input(format!("a sample of {rate} has no objects at all"))
-                .with_hint("sample more, or leave --sample out"));
+            return Err(empty_sample(rate));
         }
         if let Some(rate) = self.arguments.sample {
             check_volumes(&logs, transfers.volumes(), rate)?;
@@ -161,7 +161,7 @@ impl Runs<'_> {
 
     /// The size of the cache for a sample.
     fn scaled(&self, size: u64) -> u64 {
-        self.arguments.sample.map_or(size, |rate| asked::scaled(size, rate))
+        self.arguments.sample.map_or(size, |rate| scaled(size, rate))
     }
 
     fn shape(&self, size: u64, log: &AccessLog, seed: usize) -> Shape {
