@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaOf::FsBench => schemars::schema_for!(esker_results::fs_bench::FsBenchResults),
         SchemaOf::Fleet => schemars::schema_for!(esker_results::fleet::FleetResults),
         SchemaOf::Advice => schemars::schema_for!(esker_results::advice::AdviceResults),
-        SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),
+        SchemaOf::Trace => schemars::schema_for!(esker_results::profile::TraceProfiles),
     };
     output::print_json(&schema)?;
     Ok(ExitCode::SUCCESS)

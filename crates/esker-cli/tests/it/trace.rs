@@ -57,3 +57,20 @@ fn the_formats_are_listed() {
         assert!(list.contains(format.name), "{} is missing", format.name);
     }
 }
+
+#[test]
+fn profiles_keep_their_schema() {
+    let folder = folder_with_trace(300);
+    std::fs::write(folder.path().join("untimed.lis"), "8 8 0 0\n16 8 0 1\n").unwrap();
+    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "trace"]).stdout).unwrap();
+    for traces in [&["small.csv"][..], &["untimed.lis"], &["small.csv", "untimed.lis"]] {
+        let printed = esker_ok(folder.path(), &[&["trace", "info", "--json=-"], traces].concat()).stdout;
+        let mut profiles: Value = serde_json::from_str(&printed).unwrap();
+        if let Err(error) = jsonschema::validate(&schema, &profiles) {
+            panic!("the profiles of {traces:?} do not keep their schema: {error}");
+        }
+        let first = if traces.len() > 1 { &mut profiles[0] } else { &mut profiles };
+        first["unheard_of"] = 1.into();
+        assert!(!jsonschema::is_valid(&schema, &profiles), "the schema allows anything");
+    }
+}

@@ -23,6 +23,31 @@ pub use skew::*;
 pub use volumes::*;
 pub use working_set::*;
 
+/// What `esker trace info --json` prints: the profile of one trace, or a list of several.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TraceProfiles {
+    /// One trace.
+    One(Box<TraceProfile>),
+    /// Several.
+    Several(Vec<TraceProfile>),
+}
+
+/// The profile of a trace, with what was read.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub struct TraceProfile {
+    /// The file, as it was named.
+    pub trace: String,
+    /// The format that it was read as.
+    pub format: String,
+    /// What to know of the numbers, in sentences.
+    pub remarks: Vec<String>,
+    /// The profile.
+    #[serde(flatten)]
+    pub profile: Profile,
+}
+
 /// Profile of a trace. A page is 4 KiB of one volume, and counts as touched if any of its bytes was; trims touch
 /// nothing. Times are absent if the trace has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use esker_core::{unlikely_rate, words};
 
-use esker_results::profile::Profile;
+use esker_results::profile::{Profile, TraceProfile, TraceProfiles};
 use esker_trace::{Characteriser, CharacteriserSettings, TraceReader, group_inputs};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{ReadProgress, check_given_once, no_requests, read_options};
 use crate::args::{Common, InfoArguments};
@@ -44,28 +44,25 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
         let volumes = reader.volumes().len() as u64;
         remarks.extend(unlikely_rate(profile.requests, bytes, profile.duration_s.unwrap_or(0.0), volumes));
         if arguments.json.json.is_some() {
-            values.push(json_of(&name, reader.format().name, &profile, &remarks)?);
+            values.push(TraceProfile { trace: name, format: reader.format().name.to_string(), remarks, profile });
         } else {
             text += &render(&name, &reader, &profile, &remarks);
         }
     }
     match json {
-        // One trace is written as one object, as scripts expect; several are written as a list.
-        Some(json) if values.len() == 1 => json.write_json(&values[0])?,
-        Some(json) => json.write_json(&values)?,
+        Some(json) => json.write_json(&profiles(values)?)?,
         None => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn json_of(name: &str, format: &str, profile: &Profile, remarks: &[String]) -> Result<Value, Failure> {
-    let mut value = json!({ "trace": name, "format": format, "remarks": remarks });
-    if let (Value::Object(value), Value::Object(fields)) =
-        (&mut value, serde_json::to_value(profile).map_err(Failure::work)?)
-    {
-        value.extend(fields);
-    }
-    Ok(value)
+/// One trace is written as one object, as scripts expect; several are written as a list.
+fn profiles(mut profiles: Vec<TraceProfile>) -> Result<Value, Failure> {
+    let profiles = match profiles.len() {
+        1 => TraceProfiles::One(Box::new(profiles.remove(0))),
+        _ => TraceProfiles::Several(profiles),
+    };
+    serde_json::to_value(profiles).map_err(Failure::work)
 }
 
 fn render(name: &str, reader: &TraceReader, profile: &Profile, remarks: &[String]) -> String {
