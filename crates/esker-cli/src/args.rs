@@ -366,7 +366,7 @@ pub(crate) struct SweepArguments {
     /// Folder for one JSON per point; points that are there already are not run again
     #[arg(long, short, value_name = "FOLDER", default_value = "results")]
     pub(crate) output: PathBuf,
-    /// Run only every n-th point, the i-th share: for many machines
+    /// Run only every n-th point, the i-th share, with a table of its own (sweep-I-of-N.csv): for many machines
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<String>,
     /// Where to write the table as JSON.

@@ -51,7 +51,9 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
     outputs.claim_folder(&arguments.output, esker_sim::is_name_of_results, Content::Json(&json::RUN))?;
     let there = arguments.output.is_dir();
-    let table = there.then(|| claim_table(&mut outputs, arguments)).transpose()?;
+    let shard = arguments.shard.as_deref().map(shard).transpose()?;
+    let file = arguments.output.join(name_of_table(shard));
+    let table = there.then(|| claim_table(&mut outputs, &file)).transpose()?;
     let json = outputs.json(&arguments.json, &json::SWEEP)?;
     let _folders = NewFolders::of(&arguments.output);
     let bar = Progress::new(common.quiet, Unit::Things("points"));
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);
     let options = SweepOptions {
         threads: common.threads,
-        shard: arguments.shard.as_deref().map(shard).transpose()?,
+        shard,
         progress: Some(&progress),
         cancel: Some(cancel::flag()),
         ..SweepOptions::new(&arguments.output)
@@ -70,7 +72,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     })?;
     drop(bar);
     // The folder exists now, even if it did not before.
-    let table = table.map_or_else(|| claim_table(&mut outputs, arguments), Ok)?;
+    let table = table.map_or_else(|| claim_table(&mut outputs, &file), Ok)?;
     table.write_text(&sweep.table.to_csv())?;
     match json {
         Some(json) => json.write_json(&sweep.table.to_json())?,
@@ -78,18 +80,27 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     }
     if !common.quiet {
         output::remark(&format!(
-            "{} points run, {} were there already, {} failed; results and sweep.csv are in {}",
+            "{} points run, {} were there already, {} failed; results and {} are in {}",
             sweep.run,
             sweep.reused,
             sweep.failed,
+            name_of_table(shard),
             arguments.output.display()
         ));
     }
     Ok(if sweep.failed > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn claim_table(outputs: &mut Outputs, arguments: &SweepArguments) -> Result<Output, Failure> {
-    outputs.claim("", &arguments.output.join("sweep.csv"), Content::SweepTable)
+fn claim_table(outputs: &mut Outputs, file: &Path) -> Result<Output, Failure> {
+    outputs.claim("", file, Content::SweepTable)
+}
+
+/// The table of a shard has the rows of its own points. It must not replace that of another shard in the same folder.
+fn name_of_table(shard: Option<(usize, usize)>) -> String {
+    match shard {
+        Some((index, count)) => format!("sweep-{}-of-{count}.csv", index + 1),
+        None => "sweep.csv".to_string(),
+    }
 }
 
 /// Reads `2/8`: the second of eight shares.

@@ -198,3 +198,24 @@ fn results_with_a_map_keep_their_schema() {
         panic!("the run does not keep its schema: {error}");
     }
 }
+
+#[test]
+fn each_shard_of_a_sweep_has_a_table_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = "[workload]\nsynthetic = { requests = 10 }\n[device.d]\nkind = \"constant\"\nservice_time = \"1ms\"\n\
+                capacity = \"1MiB\"\n[run]\ntarget = \"d\"\n[sweep]\n\"run.seed\" = [1, 2, 3]\n";
+    std::fs::write(folder.path().join("grid.toml"), grid).unwrap();
+    let sweep = |more: &[&str]| esker_ok(folder.path(), &[&["sweep", "grid.toml", "-o", "points"], more].concat());
+    let indices = |name: &str| -> Vec<String> {
+        let table = std::fs::read_to_string(folder.path().join("points").join(name)).unwrap();
+        table.lines().skip(1).map(|row| row.split(',').next().unwrap().to_string()).collect()
+    };
+    for shard in ["1/2", "2/2"] {
+        sweep(&["--shard", shard]);
+    }
+    assert_eq!(indices("sweep-1-of-2.csv"), ["0", "2"]);
+    assert_eq!(indices("sweep-2-of-2.csv"), ["1"]);
+    let whole = sweep(&[]);
+    assert!(whole.stderr.contains("0 points run, 3 were there already"), "{}", whole.stderr);
+    assert_eq!(indices("sweep.csv"), ["0", "1", "2"]);
+}

@@ -102,7 +102,9 @@ Each key is the dotted key of a setting, and its value a list of values to try:
 `"device.flash.cleaning.threshold" = ["5%", "10%"]`. All combinations are run, the first key varying slowest, on all
 cores. An item of a list is set by its number, from 0: `"run.events.0.slow" = [1, 10]`. The results of a combination are
 one file, named after a hash of its resolved configuration. While that file exists, the combination is not run again. A
-summary has one row per combination. If a `kind` is swept, each value starts with an empty table.
+summary (`sweep.csv`) has one row per combination. With `--shard 2/8`, the rows of that share of the combinations are in
+`sweep-2-of-8.csv`; once the results of all shares are in one folder, `esker sweep` without it runs nothing more, and
+writes the whole summary. If a `kind` is swept, each value starts with an empty table.
 
 With `sample`, points are drawn at random instead, each with one value of every key:
 
