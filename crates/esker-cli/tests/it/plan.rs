@@ -129,6 +129,29 @@ fn what_clashes_is_said_with_what_helps() {
     assert!(refused.code != 0 && refused.stderr.contains("--together"), "{}", refused.stderr);
 }
 
+/// A response time that no device has is a clash as any other: the other workload has its plan, and a study with a plan
+/// its page.
+#[test]
+fn a_response_time_that_nothing_keeps_leaves_the_other_workloads_their_plans() {
+    let folder = folder_with_trace(3_000);
+    let path = folder.path();
+    // A request a second, none of which had to be fast.
+    let second = |number: u64| 128_166_372_000_000_000 + number * 10_000_000;
+    let slow = (0..200).map(|number| format!("{},host,0,Read,{},4096,900000\n", second(number), number << 20));
+    std::fs::write(path.join("slow.csv"), slow.collect::<String>()).unwrap();
+    let only = ["--only", "toshiba-mg10", "-q", "--json"];
+    let required = esker_in(path, &[&["plan", "small.csv", "slow.csv", "--require"], &only[..]].concat());
+    assert_eq!(required.code, 3, "{}", required.stderr);
+    let json: Value = serde_json::from_str(&required.stdout).unwrap();
+    let why = &json["plans"][0]["no_plan"];
+    assert_eq!(why["clash"], serde_json::json!(["response time"]), "{why}");
+    assert!(why["remedies"][0]["text"].as_str().unwrap().starts_with("response time from "), "{why}");
+    assert_eq!(json["plans"][1]["plan"]["verified"]["keeps_budgets"], true, "{}", json["plans"][1]);
+    esker_ok(path, &[&["study", "small.csv", "--plan", "-o", "page.html"], &only[..]].concat());
+    let page = std::fs::read_to_string(path.join("page.html")).unwrap();
+    assert!(page.contains("is allowed on no type of device: response time forbids it"));
+}
+
 /// The page has what the terminal has, and the picture.
 #[test]
 fn the_page_of_a_plan_says_what_the_terminal_says() {

@@ -45,9 +45,11 @@ pub(super) fn has_plan(
     observer: &mut Observer<'_>,
 ) -> Result<Option<bool>, ProblemError> {
     let restriction = Restriction { any_plan: true, ..Restriction::default() };
-    Ok(match solve_within(problem, &restriction, settings, observer)? {
-        Outcome::Planned(_) => Some(true),
-        Outcome::Infeasible => Some(false),
-        Outcome::Unknown => None,
-    })
+    match solve_within(problem, &restriction, settings, observer) {
+        Ok(Outcome::Planned(_)) => Ok(Some(true)),
+        // No counts help a class that no type may hold.
+        Ok(Outcome::Infeasible) | Err(ProblemError::NoTypeAllowed { .. }) => Ok(Some(false)),
+        Ok(Outcome::Unknown) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -47,13 +47,18 @@ pub enum ProblemError {
         count_max: u32,
     },
     /// Limits of pairs leave a class no type.
-    #[error("class {name} is allowed on no type of device: {limits} forbid it")]
+    #[error("class {name} is allowed on no type of device: {} it", forbidding(.limits))]
     NoTypeAllowed {
         /// The class.
         name: String,
         /// The limits that forbid it somewhere.
-        limits: String,
+        limits: Vec<String>,
     },
+}
+
+fn forbidding(limits: &[String]) -> String {
+    let verb = if limits.len() == 1 { "forbids" } else { "forbid" };
+    format!("{} {verb}", limits.join(" and "))
 }
 
 impl Hint for ProblemError {
@@ -140,8 +145,8 @@ impl Problem {
             return Ok(());
         }
         let forbids = |limit: &&PairLimit| (0..self.types.len()).any(|at| !limit.allows(at, class));
-        let names: Vec<&str> = self.pair_limits.iter().filter(forbids).map(|limit| limit.name.as_str()).collect();
-        Err(ProblemError::NoTypeAllowed { name: self.classes[class].name.clone(), limits: names.join(" and ") })
+        let limits = self.pair_limits.iter().filter(forbids).map(|limit| limit.name.clone()).collect();
+        Err(ProblemError::NoTypeAllowed { name: self.classes[class].name.clone(), limits })
     }
 }
 

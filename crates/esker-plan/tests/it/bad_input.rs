@@ -45,7 +45,7 @@ fn each_mistake_is_named_with_its_place() {
         ),
         (
             |one| one.pair_limits[0].limits[0] = 0.0001,
-            "class hot is allowed on no type of device: response time forbid it",
+            "class hot is allowed on no type of device: response time forbids it",
         ),
     ];
     assert!(solve(&good(), &SolverSettings::default(), &mut keep_going).is_ok());

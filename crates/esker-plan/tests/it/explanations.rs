@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use esker_plan::{
-    BreakEven, Clash, Constraint, DataClass, DeviceType, InstanceSettings, Outcome, Problem, Resource, SolverSettings,
-    TotalLimit, break_even, check, clash, constraint_costs, keep_going, remedies, runners_up, solve,
+    BreakEven, Clash, Constraint, DataClass, DeviceType, InstanceSettings, Outcome, PairLimit, Problem, Resource,
+    SolverSettings, TotalLimit, break_even, check, clash, constraint_costs, keep_going, remedies, runners_up, solve,
 };
 
 use crate::small::{self, EXACT};
@@ -180,6 +180,28 @@ fn limits_that_help_only_together_are_raised_together() {
     let to: Vec<f64> = remedy.changes.iter().map(|change| change.to).collect();
     assert!(to[0] == 10.0 && (10.0..10.0001).contains(&to[1]), "{to:?}");
     assert!(has_plan(&remedy.apply(&problem)));
+}
+
+/// Nothing is as fast as asked for: the limit clashes by itself, and helps as soon as the fastest type keeps it, or the
+/// next one where that has no room.
+#[test]
+fn a_limit_that_no_type_keeps_is_a_clash_with_a_remedy() {
+    let classes = vec![DataClass { name: "hot".into(), bytes: 4.0 }];
+    let disk = |name: &str, bytes: f64| DeviceType::new(name, 7.0, vec![Resource::capacity(&classes, bytes, 1.0)]);
+    let mut types = vec![disk("slow", 4.0), disk("fast", 4.0)];
+    let values = vec![vec![8.0], vec![3.0]];
+    let pair_limits = vec![PairLimit { name: "response time".into(), values, limits: vec![1.0] }];
+    for (largest, reached) in [(1, 3.0), (0, 8.0)] {
+        types[1].count_max = Some(largest);
+        let (types, pair_limits) = (types.clone(), pair_limits.clone());
+        let problem = Problem { classes: classes.clone(), types, pair_limits, ..Problem::default() };
+        let found = clash(&problem, &EXACT, &mut keep_going).unwrap().unwrap();
+        assert_eq!((&found.constraints[..], found.irreducible), (&[Constraint::PairLimit(0)][..], true));
+        let found = remedies(&problem, &found, &EXACT, &mut keep_going).unwrap();
+        let [remedy] = found.as_slice() else { panic!("{found:?}") };
+        let to = remedy.changes[0].to;
+        assert!((reached..reached * 1.00001).contains(&to) && remedy.cost == 7.0, "{remedy:?}");
+    }
 }
 
 #[test]

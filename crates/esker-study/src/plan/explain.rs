@@ -2,55 +2,64 @@
 
 use esker_core::words;
 use esker_plan::{
-    BreakEven, Clash, Constraint, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings, break_even, clash,
-    constraint_costs, remedies, runners_up,
+    BreakEven, Constraint, LimitChange, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings, break_even,
+    clash, constraint_costs, remedies, runners_up,
 };
 use esker_results::study::plan::{BreakEvenPrice, NoPlan, OtherPlan, PlanConstraint, PlanRemedy};
 
 use super::planner::Planner;
 use super::solved::{Solved, fault, observer};
-use crate::{Hooks, StudyError};
+use crate::StudyError;
 
 /// Explanations are many problems: less is proved of each.
 const SETTINGS: SolverSettings = SolverSettings { gap: 1e-3, nodes_max: 500 };
 /// Runners-up that are shown.
 const RUNNERS_UP: usize = 3;
 
-/// Why a problem has no plan.
-pub(super) fn no_plan(problem: &Problem, outcome: &Outcome, hooks: &Hooks<'_>) -> Result<NoPlan, StudyError> {
-    if *outcome == Outcome::Unknown {
-        let reason = "the search ended before there was a plan, or a proof that there is none".to_string();
-        return Ok(NoPlan { reason, clash: Vec::new(), remedies: Vec::new() });
-    }
-    let found = clash(problem, &SETTINGS, &mut observer(hooks)).map_err(fault)?;
-    hooks.check()?;
-    let Some(Clash { constraints, .. }) = &found else {
-        return Ok(NoPlan {
-            reason: "no mix of devices keeps all limits".into(),
-            clash: Vec::new(),
-            remedies: Vec::new(),
-        });
-    };
-    let names: Vec<String> = constraints.iter().map(|&constraint| problem.constraint_name(constraint)).collect();
-    let clash = found.as_ref().expect("it was found");
-    let remedies = remedies(problem, clash, &SETTINGS, &mut observer(hooks)).map_err(fault)?;
-    hooks.check()?;
-    Ok(NoPlan {
-        reason: format!("no mix of devices keeps all limits: {} exclude each other", names.join(", ")),
-        clash: names,
-        remedies: remedies.iter().map(remedy).collect(),
-    })
-}
-
-fn remedy(remedy: &Remedy) -> PlanRemedy {
-    let changes = remedy
-        .changes
-        .iter()
-        .map(|change| format!("{} from {} to {}", change.name, words::factor(change.from), words::factor(change.to)));
-    PlanRemedy { text: changes.collect::<Vec<_>>().join(", "), cost: remedy.cost }
-}
-
 impl Planner<'_> {
+    /// Why a problem has no plan.
+    pub(super) fn no_plan(&self, problem: &Problem, outcome: &Outcome) -> Result<NoPlan, StudyError> {
+        let without_remedy = |reason: &str| NoPlan { reason: reason.into(), clash: Vec::new(), remedies: Vec::new() };
+        if *outcome == Outcome::Unknown {
+            return Ok(without_remedy("the search ended before there was a plan, or a proof that there is none"));
+        }
+        let found = clash(problem, &SETTINGS, &mut observer(self.hooks)).map_err(fault)?;
+        self.hooks.check()?;
+        let Some(clash) = &found else {
+            return Ok(without_remedy("no mix of devices keeps all limits"));
+        };
+        let names: Vec<String> =
+            clash.constraints.iter().map(|&constraint| problem.constraint_name(constraint)).collect();
+        let why = match (problem.validate(), &names[..]) {
+            // Which class it is says more than the limit alone.
+            (Err(forbidden), [_]) => forbidden.to_string(),
+            (_, [only]) => format!("{only} leaves none"),
+            _ => format!("{} exclude each other", names.join(", ")),
+        };
+        let remedies = remedies(problem, clash, &SETTINGS, &mut observer(self.hooks)).map_err(fault)?;
+        self.hooks.check()?;
+        Ok(NoPlan {
+            reason: format!("no mix of devices keeps all limits: {why}"),
+            clash: names,
+            remedies: remedies.iter().map(|remedy| self.remedy(remedy)).collect(),
+        })
+    }
+
+    fn remedy(&self, remedy: &Remedy) -> PlanRemedy {
+        let change = |change: &LimitChange| {
+            let [from, to] = match (change.constraint, self.prepared.budgets.p99_us) {
+                // The budget is what is given, not how many times it.
+                (Constraint::PairLimit(_), Some(p99_us)) => {
+                    [words::time(p99_us), words::time(rounded_up(p99_us * change.to))]
+                }
+                _ => [change.from, change.to].map(words::factor),
+            };
+            format!("{} from {from} to {to}", change.name)
+        };
+        let changes: Vec<String> = remedy.changes.iter().map(change).collect();
+        PlanRemedy { text: changes.join(", "), cost: remedy.cost }
+    }
+
     /// What the constraints cost that have to do with the types in the plan.
     pub(super) fn constraints(&self, solved: &Solved) -> Result<Vec<PlanConstraint>, StudyError> {
         let counts = &solved.solution.plan.counts;
@@ -150,4 +159,10 @@ impl Planner<'_> {
         }
         Ok(prices)
     }
+}
+
+/// The next larger value of two digits: a limit that is printed has to be enough.
+fn rounded_up(value: f64) -> f64 {
+    let step = 10_f64.powf(value.log10().floor() - 1.0);
+    (value / step).ceil() * step
 }

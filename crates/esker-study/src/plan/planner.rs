@@ -1,7 +1,7 @@
 //! Makes plans of a workload, and simulates them.
 
 use esker_core::Bytes;
-use esker_plan::{DataClasses, Outcome, Plan, Problem, Sharing, SolverSettings, solve};
+use esker_plan::{DataClasses, Outcome, Plan, Problem, ProblemError, Sharing, SolverSettings, solve};
 use esker_results::study::Candidate;
 
 use super::classes;
@@ -99,7 +99,11 @@ impl<'a> Planner<'a> {
     pub(super) fn solve(&self, problem: &Problem) -> Result<Outcome, StudyError> {
         let outcome = solve(problem, &self.search, &mut observer(self.hooks));
         self.hooks.check()?;
-        outcome.map_err(fault)
+        match outcome {
+            // As little as any other limit that nothing keeps.
+            Err(ProblemError::NoTypeAllowed { .. }) => Ok(Outcome::Infeasible),
+            outcome => outcome.map_err(fault),
+        }
     }
 
     /// Simulates a plan, and judges it as a study would.

@@ -9,8 +9,8 @@ use super::model::{self, Corrections};
 use super::moments::QUANTILE;
 use super::placed::PlacedData;
 use super::planner::Planner;
+use super::results;
 use super::solved::{Found, Solved};
-use super::{explain, results};
 use crate::StudyError;
 
 impl Planner<'_> {
@@ -23,7 +23,7 @@ impl Planner<'_> {
             let solved = match self.solved(&corrections)? {
                 Found::Solved(solved) => solved,
                 Found::NoPlan(problem, outcome) => {
-                    no_plan = Some(explain::no_plan(&problem, &outcome, self.hooks)?);
+                    no_plan = Some(self.no_plan(&problem, &outcome)?);
                     break;
                 }
             };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use esker_core::{Bytes, Power};
 use esker_plan::{ClassSettings, Sharing};
+use esker_results::study::Budgets;
 use esker_results::study::plan::{Changed, MixPlan, PlacedClass, WorkloadPlan};
 
 use super::{PlanSettings, plan};
@@ -185,6 +186,26 @@ fn without_a_plan_there_is_what_clashes_and_what_helps() {
     settings.budgets.devices = Some(2);
     let now = planned(settings).unwrap().plan.unwrap();
     assert!((now.cost - remedy.cost).abs() <= 0.01 * now.cost, "{} {}", now.cost, remedy.cost);
+}
+
+/// No disk answers within a millisecond. The smallest budget that helps is what the disk needs, and with it there is a
+/// plan.
+#[test]
+fn a_response_time_that_no_device_has_is_a_clash_with_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = hot(folder.path());
+    settings.catalogue = settings.catalogue.only(&["toshiba-mg10"]).unwrap();
+    settings.budgets = Budgets { p99_us: Some(1_000.0), headroom: Some(1.0), devices: None, ..settings.budgets };
+    let found = planned(settings.clone()).unwrap();
+    let why = found.no_plan.unwrap();
+    assert!(why.reason.contains("is allowed on no type of device: response time forbids it"), "{}", why.reason);
+    assert_eq!((found.plan.is_none(), &why.clash[..]), (true, &["response time".to_string()][..]));
+    let [remedy] = &why.remedies[..] else { panic!("{why:?}") };
+    let milliseconds = remedy.text.strip_prefix("response time from 1 ms to ").and_then(|to| to.strip_suffix(" ms"));
+    settings.budgets.p99_us = milliseconds.map(|number| number.parse::<f64>().unwrap() * 1e3);
+    let now = tried(&PlanSettings { rounds: 1, ..super::tests::settings(settings) }).unwrap();
+    // Seconds that the first solution misses make the plan dearer.
+    assert!(now.rounds[0].cost >= 0.99 * remedy.cost, "{} {remedy:?}", now.rounds[0].cost);
 }
 
 #[test]
