@@ -84,6 +84,9 @@ impl Report {
     }
 }
 
+/// What results call the link between host and drive.
+pub const LINK: &str = "link";
+
 /// Results of one device. Sections of other kinds of device are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -126,6 +129,22 @@ pub struct DeviceReport {
     /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub children: BTreeMap<String, ChildReport>,
+}
+
+impl DeviceReport {
+    /// How busy each kind of resource is: the mean of its kind, but of a link its busier direction. Reads use one of
+    /// them and writes the other, so that one that is idle is of no use to what waits for the other.
+    pub fn busy_shares(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.utilisation.iter().map(|(resource, &mean)| match resource.as_str() {
+            LINK => (LINK, self.utilisation_busiest.get(LINK).copied().unwrap_or(mean)),
+            other => (other, mean),
+        })
+    }
+
+    /// The share of the time in which the busiest part of the device works.
+    pub fn busiest_share(&self) -> f64 {
+        self.busy_shares().map(|(_, share)| share).fold(0.0, f64::max)
+    }
 }
 
 /// What became of a child that does not serve all requests any more.

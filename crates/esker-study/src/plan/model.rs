@@ -8,6 +8,7 @@ use esker_plan::{
 use esker_results::study::{Budgets, Need};
 
 use super::moments::{Moment, QUANTILE};
+use super::service::Direction;
 use super::settings::PlanSettings;
 use super::types::PlanType;
 use crate::models::WholeDrive;
@@ -66,11 +67,11 @@ impl Model<'_> {
         if device_type.is_flash() { budget } else { budget.min(DISK_UTILISATION) }
     }
 
-    /// The share of a second in which one device of a type would be busy with `load`, which takes `seconds`.
-    fn busy(&self, device_type: &PlanType<'_>, load: &Load, seconds: f64) -> f64 {
-        let times = &device_type.times;
-        let busiest = times.resources().map(|resource| times.busy_s(resource, load)).fold(0.0, f64::max);
-        busiest / seconds * self.budgets.headroom.unwrap_or(1.0).max(1.0)
+    /// The share of a second in which one device of a type would be busy with `load`, which takes `seconds`: for each
+    /// direction of its link. Classes of reads and of writes do not add up on the link, and do on all else.
+    fn busy(&self, device_type: &PlanType<'_>, load: &Load, seconds: f64) -> [f64; 2] {
+        let headroom = self.budgets.headroom.unwrap_or(1.0).max(1.0);
+        Direction::ALL.map(|direction| device_type.times.busiest_s(direction, load) / seconds * headroom)
     }
 
     pub(super) fn problem(&self, names: &[String], moments: &[Moment], corrections: &Corrections) -> Problem {
@@ -133,7 +134,7 @@ impl Model<'_> {
         let limit = self.utilisation(one);
         if self.settings.sharing == Sharing::PerClass {
             let of_class = |class: &ClassOfData| {
-                let busy = class.seconds.iter().map(|(second, load)| (*second, self.busy(one, load, 1.0)));
+                let busy = class.seconds.iter().map(|(second, load)| (*second, most(self.busy(one, load, 1.0))));
                 at_quantile(busy.collect()).map_or(0.0, |(busy, _)| busy * correction)
             };
             let loads = self.classes.classes.iter().map(of_class).collect();
@@ -141,11 +142,11 @@ impl Model<'_> {
             return vec![Resource { sharing: Sharing::PerClass, ..Resource::summed(name, limit, loads) }];
         }
         let of_moment = |moment: &Moment| {
-            let of_class = |load: &Load| self.busy(one, load, moment.seconds) * correction;
-            let loads = moment.loads.iter().map(of_class).collect();
-            Resource::summed(format!("{TIME} {}", moment.name), limit, loads)
+            let of_class = |load: &Load| self.busy(one, load, moment.seconds).map(|busy| busy * correction);
+            let busy: Vec<[f64; 2]> = moment.loads.iter().map(of_class).collect();
+            by_direction(&format!("{TIME} {}", moment.name), limit, &busy)
         };
-        moments.iter().map(of_moment).collect()
+        moments.iter().flat_map(of_moment).collect()
     }
 
     /// Bytes that the host may write to one device in a day: what its maker warrants, and what its flash endures for
@@ -209,18 +210,40 @@ impl Model<'_> {
     /// asked for anything, without corrections; and that second.
     pub(super) fn peaks(&self, plan: &Plan) -> Vec<Option<(f64, u32)>> {
         let of_type = |(at, one): (usize, &PlanType<'_>)| {
-            let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
+            let mut seconds: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
             for (class, shares) in self.classes.classes.iter().zip(&plan.shares).filter(|(_, shares)| shares[at] > 0.0)
             {
                 for (second, load) in &class.seconds {
-                    *seconds.entry(*second).or_default() += shares[at] * self.busy(one, load, 1.0);
+                    let sums = seconds.entry(*second).or_default().iter_mut();
+                    sums.zip(self.busy(one, load, 1.0)).for_each(|(sum, busy)| *sum += shares[at] * busy);
                 }
             }
-            let (busy, second) = at_quantile(seconds.into_iter().collect())?;
+            let (busy, second) = at_quantile(seconds.into_iter().map(|(second, busy)| (second, most(busy))).collect())?;
             Some((busy / f64::from(plan.counts[at].max(1)), second))
         };
         self.types.iter().enumerate().map(of_type).collect()
     }
+}
+
+/// The time of one device as a resource for each direction of its link, of which classes use the shares `busy`. One is
+/// enough where no class asks for more in the other direction.
+fn by_direction(name: &str, limit: f64, busy: &[[f64; 2]]) -> Vec<Resource> {
+    let resource = |place: usize, name: String| {
+        Resource::summed(name, limit, busy.iter().map(|directions| directions[place]).collect())
+    };
+    let is_enough = |place: usize| busy.iter().all(|directions| directions[place] >= directions[1 - place]);
+    match [0, 1].into_iter().find(|&place| is_enough(place)) {
+        Some(place) => vec![resource(place, name.to_string())],
+        None => {
+            let named = Direction::ALL.map(|direction| format!("{name}, {}", direction.link()));
+            named.into_iter().enumerate().map(|(place, name)| resource(place, name)).collect()
+        }
+    }
+}
+
+/// The busier direction.
+fn most([one, other]: [f64; 2]) -> f64 {
+    one.max(other)
 }
 
 /// Of the busy shares of seconds, the one at [`QUANTILE`], and its second.
@@ -229,4 +252,24 @@ fn at_quantile(seconds: Vec<(u32, f64)>) -> Option<(f64, u32)> {
     busy.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     let rank = ((QUANTILE * busy.len() as f64).ceil() as usize).max(1);
     busy.get(rank - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads and writes that each take half of the link leave half of each direction; where dies limit both, one
+    /// resource says so.
+    #[test]
+    fn reads_and_writes_add_up_on_dies_and_not_on_the_link() {
+        let [to_host, to_drive] = &by_direction("time", 0.7, &[[0.5, 0.1], [0.1, 0.5], [0.2, 0.2]])[..] else {
+            panic!("each direction limits");
+        };
+        assert_eq!((&to_host.name[..], &to_drive.name[..]), ("time, link to the host", "time, link to the drive"));
+        assert_eq!((&to_host.loads[..], &to_drive.loads[..]), (&[0.5, 0.1, 0.2][..], &[0.1, 0.5, 0.2][..]));
+        for (busy, enough) in [([[0.5, 0.1], [0.2, 0.2]], [0.5, 0.2]), ([[0.1, 0.5], [0.2, 0.2]], [0.5, 0.2])] {
+            let [only] = &by_direction("time", 0.7, &busy)[..] else { panic!("{busy:?}") };
+            assert_eq!((&only.name[..], &only.loads[..]), ("time", &enough[..]));
+        }
+    }
 }

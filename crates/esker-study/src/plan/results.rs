@@ -85,7 +85,7 @@ fn simulated<'v>(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &'
 
 /// The mean share of the time in which the busiest resource of `devices` was busy.
 fn utilisation(devices: &[&DeviceReport]) -> Option<f64> {
-    let each = devices.iter().map(|device| device.utilisation.values().copied().fold(0.0, f64::max));
+    let each = devices.iter().map(|device| device.busiest_share());
     (!devices.is_empty()).then(|| each.sum::<f64>() / devices.len() as f64)
 }
 

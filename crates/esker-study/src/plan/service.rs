@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use esker_core::{Arrival, Bytes, Control, Lba, Nanos, ReplaySettings, Request, Rng, replay};
 use esker_plan::Load;
-use esker_results::{LatencySummary, Report, Reporting};
+use esker_results::{DeviceReport, LINK, LatencySummary, Report, Reporting};
 use esker_sim::{DeviceDescription, PreconditionKind, RunMeasurements, System};
 
 use crate::StudyError;
@@ -46,6 +46,11 @@ impl Access {
         matches!(self, Self::RandomRead | Self::SequentialRead)
     }
 
+    /// The direction of the drive's link that carries the data of such requests.
+    fn direction(self) -> Direction {
+        if self.is_read() { Direction::ToHost } else { Direction::ToDrive }
+    }
+
     /// Requests of this kind in `load`, and their bytes.
     fn of(self, load: &Load) -> (f64, f64) {
         let (requests, bytes) = match self {
@@ -55,6 +60,33 @@ impl Access {
             Self::SequentialWrite => (load.sequential_writes, load.sequential_written_bytes),
         };
         (requests as f64, bytes as f64)
+    }
+}
+
+/// The directions of the link between host and drive. They carry data at the same time: reads leave the link as free
+/// for writes as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    ToHost,
+    ToDrive,
+}
+
+impl Direction {
+    pub(super) const ALL: [Self; 2] = [Self::ToHost, Self::ToDrive];
+
+    /// Its name as a resource.
+    pub(super) fn link(self) -> &'static str {
+        match self {
+            Self::ToHost => "link to the host",
+            Self::ToDrive => "link to the drive",
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::ToHost => Self::ToDrive,
+            Self::ToDrive => Self::ToHost,
+        }
     }
 }
 
@@ -92,6 +124,12 @@ impl ServiceTimes {
             requests * time.request_s + bytes * time.byte_s
         };
         Access::ALL.iter().zip(times).map(of).sum()
+    }
+
+    /// Seconds in which `load` keeps the busiest resource of one device busy, the other direction of its link left out.
+    pub(super) fn busiest_s(&self, direction: Direction, load: &Load) -> f64 {
+        let counts = |resource: &&str| *resource != direction.other().link();
+        self.resources().filter(counts).map(|resource| self.busy_s(resource, load)).fold(0.0, f64::max)
     }
 
     /// Measures one device of `part`, whose flash is full up to the share `data.utilisation`.
@@ -174,8 +212,15 @@ impl Bench {
         let (begin, measurements) = (self.now, self.replay(access, size, (MEASURED, depth))?);
         let elapsed = (self.now - begin).as_secs_f64();
         let report = Report::until(self.now, &*self.device);
-        let each = |(resource, share): (&String, &f64)| (resource.clone(), share * elapsed / MEASURED as f64);
-        let busy_s = report.devices.values().flat_map(|device| &device.utilisation).map(each).collect();
+        let each = |device: &DeviceReport| {
+            let seconds = |share: f64| share * elapsed / MEASURED as f64;
+            let all = device.busy_shares().map(|(resource, share)| match resource {
+                LINK => (access.direction().link().to_string(), seconds(share)),
+                _ => (resource.to_string(), seconds(share)),
+            });
+            all.collect::<Vec<_>>()
+        };
+        let busy_s = report.devices.values().flat_map(each).collect();
         let p99_us = LatencySummary::of(&measurements.statistics().response()).p99_us;
         Ok(Played { busy_s, p99_us })
     }
@@ -246,5 +291,23 @@ mod tests {
         let ratio = small.busy_s("die", &pages(128 << 20)) / large.busy_s("die", &pages(128 << 20));
         assert!((1.6..2.4).contains(&ratio), "{ratio}");
         assert!(small.random_amplification > 1.5 && small.alone_p99_us[0] < 5_000.0);
+    }
+    /// The data of a read are on the link for as long as they take at its rate, in one direction; writes use the other.
+    #[test]
+    fn reads_and_writes_keep_one_direction_of_the_link_busy_each() {
+        let drive = measured("micron-5400-pro", 3_840);
+        let bytes = 1_000 * (128 << 10);
+        let read = Load { random_reads: 1_000, read_bytes: bytes, ..Load::default() };
+        let write = Load { random_writes: 1_000, written_bytes: bytes, ..Load::default() };
+        let [to_host, to_drive] = Direction::ALL;
+        let at_rate_s = bytes as f64 / 540e6;
+        for (load, used, idle) in [(&read, to_host, to_drive), (&write, to_drive, to_host)] {
+            let ratio = drive.busy_s(used.link(), load) / at_rate_s;
+            assert!((0.9..1.15).contains(&ratio), "{used:?}: {ratio}");
+            assert_eq!(drive.busy_s(idle.link(), load), 0.0);
+        }
+        // Reads of this size leave the dies idle most of the time: nothing is as busy as the link.
+        assert_eq!(drive.busiest_s(to_host, &read), drive.busy_s(to_host.link(), &read));
+        assert!(drive.busiest_s(to_drive, &read) < drive.busiest_s(to_host, &read));
     }
 }

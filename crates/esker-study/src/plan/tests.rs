@@ -81,6 +81,26 @@ fn a_plan_keeps_its_budgets_and_is_no_dearer_than_the_best_of_a_study() {
     assert!(found.peaks.together_requests_per_s <= found.peaks.added_requests_per_s);
 }
 
+/// 300 reads of 128 KiB a second are 39 MB/s of the 540 MB/s that a SATA link carries to the host. That it could carry as
+/// much to the drive at the same time is of no use to them.
+#[test]
+fn reads_have_one_direction_of_the_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.spc");
+    let line = |number: u64| format!("0,{},131072,R,{:.6}\n", number % 4_096 * 256, number as f64 / 300.0);
+    std::fs::write(&path, (0..62 * 300).map(line).collect::<String>()).unwrap();
+    let mut settings = asked(&path, small().only(&["micron-5400-pro"]).unwrap());
+    settings.data.capacity = Some(Bytes(700_000_000_000));
+    let mix = planned(settings).unwrap().plan.unwrap();
+    let of_link = 300.0 * 131_072.0 / 540e6;
+    let [drive] = &mix.devices[..] else { panic!("{}", mix.title) };
+    for busy in [drive.predicted_utilisation, drive.simulated_utilisation.unwrap()] {
+        assert!((0.95..1.1).contains(&(busy / of_link)), "{busy} of {of_link}");
+    }
+    let time = mix.constraints.iter().find(|one| one.name.ends_with("time in the busiest time")).unwrap();
+    assert!((0.95..1.1).contains(&(time.used / 1.3 / of_link)), "{time:?}");
+}
+
 /// What is in use stays, and costs electricity only.
 #[test]
 fn devices_in_use_are_part_of_the_plan() {
