@@ -61,6 +61,11 @@ fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
     Ok(offers)
 }
 
+/// What one device of a part is called in a simulation.
+pub(crate) fn device_name(part: &Part<'_>) -> &'static str {
+    if part.product.kind == "ssd" { "ssd" } else { "disk" }
+}
+
 /// Returns an offer of devices of one product for each of `copies` copies of the data.
 pub(crate) fn offer(part: Part<'_>, copies: u32) -> Offer<'_> {
     Offer { kind: &ENTRY, arrangement: Arc::new(Devices), parts: vec![part], copies }
@@ -77,12 +82,12 @@ impl Arrangement for Devices {
             "ssd" => {
                 let (drive, flash) = drive(part, data)?;
                 let drive = drive.preconditioned(PreconditionKind::Steady, data.utilisation);
-                (striped("ssd", drive, part.count)?, Some(flash))
+                (striped(device_name(part), drive, part.count)?, Some(flash))
             }
             _ => {
                 let settings = disk_settings(part.product, part.capacity.bytes);
                 let settings = settings.ok_or_else(|| settings_fault(part.product))?;
-                (striped("disk", DeviceDescription::new(settings), part.count)?, None)
+                (striped(device_name(part), DeviceDescription::new(settings), part.count)?, None)
             }
         };
         Ok(Design {

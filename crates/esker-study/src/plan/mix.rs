@@ -52,9 +52,9 @@ pub(super) fn volume_name(number: usize, part: &Part<'_>) -> String {
     if part.count == 1 { name } else { format!("{name}s") }
 }
 
-fn device_name(number: usize, part: &Part<'_>) -> String {
-    let kind = if part.product.kind == "ssd" { "ssd" } else { "disk" };
-    format!("{kind}{number}")
+/// The name of one device of a part, with which those of several begin.
+pub(super) fn device_name(number: usize, part: &Part<'_>) -> String {
+    format!("{}{number}", crate::kinds::device_name(part))
 }
 
 /// The design of `parts`, on which the touched data lie as `ranges` say.

@@ -8,6 +8,7 @@ use esker_tier::{PinnedRange, RangeMap};
 
 use super::mix::volume_name;
 use super::planner::Planner;
+use crate::offers::Part;
 
 /// Where a plan puts the data.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ pub struct PlacedVolume {
 impl PlacedData {
     pub(super) fn of(planner: &Planner<'_>, plan: &Plan) -> Self {
         let (parts, ranges) = planner.places(plan);
-        let part = |(number, part)| PlacedPart {
+        let part = |(number, (_, part)): (usize, &(usize, Part<'_>))| PlacedPart {
             name: volume_name(number, part),
             title: part.title(),
             count: part.count,

@@ -122,6 +122,7 @@ impl<'a> Planner<'a> {
     fn offer(&self, plan: &Plan) -> Offer<'a> {
         let copies = self.prepared.need.copies.max(1);
         let (parts, ranges) = self.places(plan);
+        let parts: Vec<Part<'_>> = parts.into_iter().map(|(_, part)| part).collect();
         match parts[..] {
             // As a study offers it.
             [only] => crate::kinds::devices_alone(only, copies),
@@ -129,22 +130,40 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The devices of a plan, and which of them hold which records.
-    pub(super) fn places(&self, plan: &Plan) -> (Vec<Part<'a>>, Vec<PlacedRange>) {
-        let (mut parts, mut shares): (Vec<Part<'a>>, _) =
-            (Vec::new(), vec![Vec::new(); self.model.classes.classes.len()]);
+    /// The devices of a plan with the places of their types, and which of them hold which records.
+    pub(super) fn places(&self, plan: &Plan) -> (Vec<(usize, Part<'a>)>, Vec<PlacedRange>) {
+        let parts = self.parts(plan);
+        let share = |shares: &[f64], (at, part): &(usize, Part<'_>)| {
+            shares[*at] * f64::from(part.count) / f64::from(plan.counts[*at])
+        };
+        let touched = &plan.shares[..self.model.classes.classes.len()];
+        let shares: Vec<Vec<f64>> =
+            touched.iter().map(|shares| parts.iter().map(|part| share(shares, part)).collect()).collect();
+        let ranges = place(self.model.classes, &shares);
+        (parts, ranges)
+    }
+
+    /// The devices of a plan, each with the place of its type: those in use, and those to buy.
+    fn parts(&self, plan: &Plan) -> Vec<(usize, Part<'a>)> {
+        let mut parts = Vec::new();
         for (at, (one, &count)) in self.model.types.iter().zip(&plan.counts).enumerate() {
             let in_use = one.installed.min(count);
-            let kind = if one.is_flash() { "flash" } else { "disks" };
-            for (terms, number) in [(Terms::InUse, in_use), (Terms::Bought, count - in_use)] {
-                if number > 0 {
-                    parts.push(Part { name: kind, count: number, terms, ..one.part });
-                    let of_part = f64::from(number) / f64::from(count);
-                    shares.iter_mut().zip(&plan.shares).for_each(|(shares, plan)| shares.push(plan[at] * of_part));
-                }
-            }
+            let name = if one.is_flash() { "flash" } else { "disks" };
+            let terms = [(Terms::InUse, in_use), (Terms::Bought, count - in_use)];
+            let there = terms.into_iter().filter(|(_, count)| *count > 0);
+            parts.extend(there.map(|(terms, count)| (at, Part { name, count, terms, ..one.part })));
         }
-        (parts, place(self.model.classes, &shares))
+        parts
+    }
+
+    /// What the simulated devices of a type are called.
+    pub(super) fn device_names(&self, plan: &Plan, at: usize) -> Vec<String> {
+        let parts = self.parts(plan);
+        if let [(_, only)] = &parts[..] {
+            return vec![crate::kinds::device_name(only).to_string()];
+        }
+        let of_type = parts.iter().enumerate().filter(|(_, (of, _))| *of == at);
+        of_type.map(|(number, (_, part))| mix::device_name(number, part)).collect()
     }
 
     /// The types that hold touched data.

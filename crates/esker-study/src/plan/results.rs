@@ -73,13 +73,12 @@ fn simulated<'v>(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &'
     if !planner.used(&solved.solution.plan).contains(&at) {
         return Vec::new();
     }
-    // Types of one kind are told apart by the place of their part, which is in the names of its devices.
-    let number = (0..at).filter(|&before| solved.solution.plan.counts[before] > 0).count();
-    let only = solved.solution.plan.counts.iter().filter(|&&count| count > 0).count() == 1;
-    let name = if planner.model.types[at].is_flash() { "ssd" } else { "disk" };
-    let prefix = if only { name.to_string() } else { format!("{name}{number}") };
-    let is_of_type =
-        |device: &str| device == prefix || device.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('.'));
+    let names = planner.device_names(&solved.solution.plan, at);
+    // Several devices are `ssd0.0`, `ssd0.1` and so on.
+    let is_one = |device: &str, name: &String| {
+        device.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let is_of_type = |device: &str| names.iter().any(|name| is_one(device, name));
     verified.devices.iter().filter(|(device, _)| is_of_type(device)).map(|(_, device)| device).collect()
 }
 

@@ -132,6 +132,41 @@ fn devices_in_use_are_part_of_the_plan() {
     assert_eq!(bought.way, None);
 }
 
+/// 50 writes of 128 KiB a second to half a gigabyte, on drives of one product.
+fn written(folder: &Path, terabytes: f64, have: &[(f64, u32)]) -> StudySettings {
+    let path = folder.join("written.spc");
+    let line = |number: u64| format!("0,{},131072,W,{:.6}\n", number * 7_919 % 4_096 * 256, number as f64 / 50.0);
+    std::fs::write(&path, (0..62 * 50).map(line).collect::<String>()).unwrap();
+    let bytes = |terabytes: f64| Bytes((terabytes * 1e12) as u64);
+    let in_use = |&(terabytes, count): &(f64, u32)| InUse {
+        product: "micron-5400-pro".into(),
+        capacity: bytes(terabytes),
+        count,
+    };
+    let mut settings = asked(&path, small().only(&["micron-5400-pro"]).unwrap());
+    settings.data.capacity = Some(bytes(terabytes));
+    StudySettings { in_use: have.iter().map(in_use).collect(), ..settings }
+}
+
+/// Of a type that is in use and is bought, too, all devices are simulated, and none of another type.
+#[test]
+fn what_is_simulated_of_a_type_is_of_all_its_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    for have in [&[(0.96, 1)][..], &[(0.96, 1), (7.68, 1)]] {
+        let terabytes = if have.len() == 1 { 1.4 } else { 7.8 };
+        let mix = planned(written(folder.path(), terabytes, have)).unwrap().plan.unwrap();
+        assert!(mix.devices.iter().any(|one| (one.count, one.in_use) == (2, 1)), "{}", mix.title);
+        let simulated: Vec<_> = mix.devices.iter().filter(|one| one.simulated_utilisation.is_some()).collect();
+        assert!(!simulated.is_empty(), "{}", mix.title);
+        for one in simulated {
+            let life = one.simulated_life_years.unwrap() / one.predicted_life_years.unwrap();
+            assert!((0.7..1.5).contains(&life), "{one:?}");
+            let busy = one.simulated_utilisation.unwrap() / one.predicted_utilisation;
+            assert!((0.7..1.5).contains(&busy), "{one:?}");
+        }
+    }
+}
+
 /// More to do, more data and higher prices never cost less; the price of what is not bought changes nothing.
 #[test]
 fn other_loads_and_prices_have_other_plans() {
