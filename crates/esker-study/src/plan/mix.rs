@@ -42,11 +42,19 @@ const VOLUME: &str = "mix";
 #[derive(Debug)]
 struct Mix {
     ranges: Vec<PlacedRange>,
-    /// Bytes of touched data on each part.
-    touched: Vec<u64>,
+    volumes: Vec<Volume>,
 }
 
-/// The name of the devices of a part as one device.
+/// All devices of a type, which are one device for the data.
+#[derive(Clone, Copy, Debug)]
+struct Volume {
+    /// Parts of the offer that follow one another: devices in use and bought ones are paid for apart.
+    parts: usize,
+    /// Bytes of touched data.
+    touched: u64,
+}
+
+/// The name of the devices of a type as one device.
 pub(super) fn volume_name(number: usize, part: &Part<'_>) -> String {
     let name = device_name(number, part);
     if part.count == 1 { name } else { format!("{name}s") }
@@ -57,11 +65,18 @@ pub(super) fn device_name(number: usize, part: &Part<'_>) -> String {
     format!("{}{number}", crate::kinds::device_name(part))
 }
 
-/// The design of `parts`, on which the touched data lie as `ranges` say.
-pub(super) fn offer<'a>(parts: Vec<Part<'a>>, ranges: Vec<PlacedRange>, copies: u32) -> Offer<'a> {
-    let mut touched = vec![0; parts.len()];
-    ranges.iter().for_each(|range| touched[range.part] += range.length);
-    Offer { kind: &ENTRY, arrangement: Arc::new(Mix { ranges, touched }), parts, copies }
+/// Devices of a type in use and bought ones as one part.
+pub(super) fn as_one<'a>(parts: &[Part<'a>]) -> Part<'a> {
+    let last = parts.last().expect("a type in a plan has devices");
+    Part { count: parts.iter().map(|part| part.count).sum(), ..*last }
+}
+
+/// The design of `volumes`, each the parts of a type, on which the touched data lie as `ranges` say.
+pub(super) fn offer<'a>(volumes: &[Vec<Part<'a>>], ranges: Vec<PlacedRange>, copies: u32) -> Offer<'a> {
+    let parts = volumes.concat();
+    let mut volumes: Vec<Volume> = volumes.iter().map(|parts| Volume { parts: parts.len(), touched: 0 }).collect();
+    ranges.iter().for_each(|range| volumes[range.part].touched += range.length);
+    Offer { kind: &ENTRY, arrangement: Arc::new(Mix { ranges, volumes }), parts, copies }
 }
 
 impl Mix {
@@ -106,13 +121,16 @@ impl Arrangement for Mix {
         &InPlace
     }
 
-    /// Parts that hold only data that are never asked for are not simulated.
+    /// Volumes that hold only data that are never asked for are not simulated.
     fn design(&self, offer: &Offer<'_>, data: TouchedData) -> Result<Design, StudyError> {
         let (mut devices, mut children, mut flash) = (Vec::new(), Vec::new(), None);
-        let mut place = vec![0_usize; offer.parts.len()];
-        for (number, (part, &touched)) in offer.parts.iter().zip(&self.touched).enumerate() {
+        let mut place = vec![0_usize; self.volumes.len()];
+        let mut parts = &offer.parts[..];
+        for (number, &Volume { parts: of_volume, touched }) in self.volumes.iter().enumerate() {
+            let (volume, others) = parts.split_at(of_volume);
+            parts = others;
             if touched > 0 {
-                let (child, of_child) = Self::child((number, part), touched, data, &mut devices)?;
+                let (child, of_child) = Self::child((number, &as_one(volume)), touched, data, &mut devices)?;
                 place[number] = children.len();
                 children.push(child);
                 flash = sum(flash, of_child);
@@ -131,7 +149,7 @@ impl Arrangement for Mix {
                 let policy = PolicySettings::new(POLICY, options);
                 let hybrid = HybridSettings {
                     extent: Bytes(AREA_BYTES),
-                    capacity: Some(Bytes(self.touched.iter().sum())),
+                    capacity: Some(Bytes(self.volumes.iter().map(|volume| volume.touched).sum())),
                     ..HybridSettings::new(children.iter().map(String::as_str), policy)
                 };
                 devices.push((VOLUME.to_string(), DeviceDescription::new(hybrid)));

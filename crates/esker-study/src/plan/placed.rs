@@ -8,7 +8,6 @@ use esker_tier::{PinnedRange, RangeMap};
 
 use super::mix::volume_name;
 use super::planner::Planner;
-use crate::offers::Part;
 
 /// Where a plan puts the data.
 #[derive(Clone, Debug)]
@@ -46,7 +45,7 @@ pub struct PlacedVolume {
 impl PlacedData {
     pub(super) fn of(planner: &Planner<'_>, plan: &Plan) -> Self {
         let (parts, ranges) = planner.places(plan);
-        let part = |(number, (_, part)): (usize, &(usize, Part<'_>))| PlacedPart {
+        let part = |(number, part)| PlacedPart {
             name: volume_name(number, part),
             title: part.title(),
             count: part.count,

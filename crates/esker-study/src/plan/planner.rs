@@ -121,49 +121,45 @@ impl<'a> Planner<'a> {
     /// The design of a plan.
     fn offer(&self, plan: &Plan) -> Offer<'a> {
         let copies = self.prepared.need.copies.max(1);
-        let (parts, ranges) = self.places(plan);
-        let parts: Vec<Part<'_>> = parts.into_iter().map(|(_, part)| part).collect();
-        match parts[..] {
+        let volumes = self.volumes(plan);
+        match &volumes.concat()[..] {
             // As a study offers it.
-            [only] => crate::kinds::devices_alone(only, copies),
-            _ => mix::offer(parts, ranges, copies),
+            [only] => crate::kinds::devices_alone(*only, copies),
+            _ => mix::offer(&volumes, self.places(plan).1, copies),
         }
     }
 
-    /// The devices of a plan with the places of their types, and which of them hold which records.
-    pub(super) fn places(&self, plan: &Plan) -> (Vec<(usize, Part<'a>)>, Vec<PlacedRange>) {
-        let parts = self.parts(plan);
-        let share = |shares: &[f64], (at, part): &(usize, Part<'_>)| {
-            shares[*at] * f64::from(part.count) / f64::from(plan.counts[*at])
-        };
-        let touched = &plan.shares[..self.model.classes.classes.len()];
-        let shares: Vec<Vec<f64>> =
-            touched.iter().map(|shares| parts.iter().map(|part| share(shares, part)).collect()).collect();
-        let ranges = place(self.model.classes, &shares);
-        (parts, ranges)
-    }
-
-    /// The devices of a plan, each with the place of its type: those in use, and those to buy.
-    fn parts(&self, plan: &Plan) -> Vec<(usize, Part<'a>)> {
-        let mut parts = Vec::new();
-        for (at, (one, &count)) in self.model.types.iter().zip(&plan.counts).enumerate() {
+    /// The devices of each type in a plan: those in use, and those to buy, which are paid for apart.
+    fn volumes(&self, plan: &Plan) -> Vec<Vec<Part<'a>>> {
+        let of_type = |(one, &count): (&PlanType<'a>, &u32)| -> Vec<Part<'a>> {
             let in_use = one.installed.min(count);
             let name = if one.is_flash() { "flash" } else { "disks" };
             let terms = [(Terms::InUse, in_use), (Terms::Bought, count - in_use)];
             let there = terms.into_iter().filter(|(_, count)| *count > 0);
-            parts.extend(there.map(|(terms, count)| (at, Part { name, count, terms, ..one.part })));
-        }
-        parts
+            there.map(|(terms, count)| Part { name, count, terms, ..one.part }).collect()
+        };
+        let types = self.model.types.iter().zip(&plan.counts);
+        types.map(of_type).filter(|parts| !parts.is_empty()).collect()
     }
 
-    /// What the simulated devices of a type are called.
-    pub(super) fn device_names(&self, plan: &Plan, at: usize) -> Vec<String> {
-        let parts = self.parts(plan);
-        if let [(_, only)] = &parts[..] {
-            return vec![crate::kinds::device_name(only).to_string()];
+    /// The devices of each type in a plan as one, and which of them hold which records.
+    pub(super) fn places(&self, plan: &Plan) -> (Vec<Part<'a>>, Vec<PlacedRange>) {
+        let touched = &plan.shares[..self.model.classes.classes.len()];
+        let in_plan = |shares: &Vec<f64>| -> Vec<f64> {
+            shares.iter().zip(&plan.counts).filter(|(_, count)| **count > 0).map(|(share, _)| *share).collect()
+        };
+        let shares: Vec<Vec<f64>> = touched.iter().map(in_plan).collect();
+        let volumes = self.volumes(plan);
+        (volumes.iter().map(|parts| mix::as_one(parts)).collect(), place(self.model.classes, &shares))
+    }
+
+    /// What one simulated device of a type is called, with which the names of several begin.
+    pub(super) fn device_name(&self, plan: &Plan, at: usize) -> String {
+        let part = &self.model.types[at].part;
+        match &self.volumes(plan).concat()[..] {
+            [_] => crate::kinds::device_name(part).to_string(),
+            _ => mix::device_name(plan.counts[..at].iter().filter(|&&count| count > 0).count(), part),
         }
-        let of_type = parts.iter().enumerate().filter(|(_, (of, _))| *of == at);
-        of_type.map(|(number, (_, part))| mix::device_name(number, part)).collect()
     }
 
     /// The types that hold touched data.

@@ -73,12 +73,10 @@ fn simulated<'v>(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &'
     if !planner.used(&solved.solution.plan).contains(&at) {
         return Vec::new();
     }
-    let names = planner.device_names(&solved.solution.plan, at);
+    let name = planner.device_name(&solved.solution.plan, at);
     // Several devices are `ssd0.0`, `ssd0.1` and so on.
-    let is_one = |device: &str, name: &String| {
-        device.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let is_of_type = |device: &str| names.iter().any(|name| is_one(device, name));
+    let is_of_type =
+        |device: &str| device.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     verified.devices.iter().filter(|(device, _)| is_of_type(device)).map(|(_, device)| device).collect()
 }
 

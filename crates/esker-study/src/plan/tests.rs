@@ -167,6 +167,33 @@ fn what_is_simulated_of_a_type_is_of_all_its_devices() {
     }
 }
 
+/// A drive that is there and one that is bought are as good as two that are bought, and a drive cheaper.
+#[test]
+fn a_drive_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |have: &[(f64, u32)]| {
+        let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+        let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+        let mut planned = plan(&settings(written(folder.path(), 1.4, have)), &hooks).unwrap();
+        let placed = planned.placed.remove(0).unwrap();
+        assert_eq!((placed.parts.len(), placed.parts[0].count), (1, 2), "{:?}", placed.parts);
+        planned.report.plans.remove(0)
+    };
+    let (bought, half) = (of(&[]), of(&[(0.96, 1)]));
+    assert_eq!((bought.rounds.len(), half.rounds.len()), (1, 1), "{:?}", half.rounds);
+    let (bought, half) = (bought.plan.unwrap(), half.plan.unwrap());
+    let price = small().product("micron-5400-pro").unwrap().purchase(Bytes(960_000_000_000)).as_f64();
+    assert!((bought.cost - half.cost - price).abs() < 0.01, "{} {} {price}", bought.cost, half.cost);
+    let figures = |mix: &MixPlan| {
+        let (design, drive) = (&mix.verified.design, &mix.devices[0]);
+        (design.judgement.worst_p99, drive.simulated_utilisation, drive.simulated_life_years)
+    };
+    let ((p99, busy, life), (half_p99, half_busy, half_life)) = (figures(&bought), figures(&half));
+    let alike = |one: Option<f64>, other: Option<f64>| (one.unwrap() / other.unwrap() - 1.0).abs() < 0.01;
+    assert!(p99 == half_p99 && alike(busy, half_busy) && alike(life, half_life), "{half:?}");
+    assert!(half.title.starts_with("2 x ") && half.devices[0].in_use == 1, "{}", half.title);
+}
+
 /// More to do, more data and higher prices never cost less; the price of what is not bought changes nothing.
 #[test]
 fn other_loads_and_prices_have_other_plans() {
