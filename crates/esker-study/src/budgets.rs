@@ -41,8 +41,11 @@ pub(crate) fn budgets(asked: &Budgets, measured: Option<&Measured>) -> Budgets {
         budgets.defaults.push(format!("no resource busier than {}", words::percent(UTILISATION)));
     }
     if budgets.headroom.is_none() {
-        budgets.headroom = Some(HEADROOM.max(asked.load_at_the_end()));
-        budgets.defaults.push(format!("{} times the load carried", words::factor(HEADROOM)));
+        let grown = asked.load_at_the_end();
+        let headroom = HEADROOM.max(grown);
+        let why = if grown > HEADROOM { ", what it grows to" } else { "" };
+        budgets.headroom = Some(headroom);
+        budgets.defaults.push(format!("{} times the load carried{why}", words::factor(headroom)));
     }
     budgets
 }
@@ -77,6 +80,20 @@ mod tests {
         assert_eq!(p99(Some(&today(50.0))), 1_000.0);
         assert_eq!(p99(Some(&today(5_000.0))), 5_000.0);
         assert_eq!(p99(Some(&today(1.8e6))), 100_000.0);
+    }
+
+    /// Where the load grows beyond the margin, the default is what it grows to, and says so.
+    #[test]
+    fn a_load_that_grows_is_carried_at_the_end() {
+        let of = |growth_per_year: f64| {
+            let found = budgets(&Budgets { growth_per_year, years: 5.0, ..Budgets::default() }, None);
+            (found.headroom.unwrap(), found.defaults.last().unwrap().clone())
+        };
+        assert_eq!(of(0.0), (1.3, "1.3 times the load carried".to_string()));
+        assert_eq!(of(0.05), (1.3, "1.3 times the load carried".to_string()));
+        let (headroom, said) = of(0.2);
+        assert!((headroom - 1.2_f64.powi(5)).abs() < 1e-9, "{headroom}");
+        assert_eq!(said, "2.5 times the load carried, what it grows to");
     }
 
     #[test]
