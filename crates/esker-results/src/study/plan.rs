@@ -42,6 +42,9 @@ pub struct WorkloadPlan {
     pub need: Need,
     /// Number of types of devices to choose from: products at their capacities on sale.
     pub types: usize,
+    /// Devices in use that the copies of the data cannot share evenly, in words: the plan leaves them out.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub left_out: Vec<String>,
     /// What adding up peaks would have asked for, and what is asked for second by second.
     pub peaks: Peaks,
     /// The plan; absent if there is none.

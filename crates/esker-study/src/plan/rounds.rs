@@ -11,6 +11,7 @@ use super::placed::PlacedData;
 use super::planner::Planner;
 use super::results;
 use super::solved::{Found, Solved};
+use super::types::left_out;
 use crate::StudyError;
 
 impl Planner<'_> {
@@ -54,6 +55,7 @@ impl Planner<'_> {
             budgets: self.prepared.budgets.clone(),
             need: self.prepared.need.clone(),
             types: self.model.types.len(),
+            left_out: left_out(&self.settings.study)?,
             peaks: self.peaks(),
             plan,
             no_plan,

@@ -194,6 +194,23 @@ fn a_drive_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
     assert!(half.title.starts_with("2 x ") && half.devices[0].in_use == 1, "{}", half.title);
 }
 
+/// Two copies have a disk each: the third one is left out, and the plan says so with what it draws.
+#[test]
+fn devices_that_copies_cannot_share_evenly_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |count: u32| {
+        let disks = InUse { product: "toshiba-mg10".into(), capacity: Bytes(20_000_000_000_000), count };
+        let data = DataSettings { copies: 2, ..hot(folder.path()).data };
+        let study = StudySettings { in_use: vec![disks], data, ..hot(folder.path()) };
+        planned_with(PlanSettings { rounds: 1, ..settings(study) })
+    };
+    let (even, odd) = (with(2), with(3));
+    assert!(even.left_out.is_empty(), "{:?}", even.left_out);
+    let [said] = &odd.left_out[..] else { panic!("{:?}", odd.left_out) };
+    assert!(said.starts_with("3 x Toshiba MG10, 20 TB are there: 2 copies of the data use 2. "), "{said}");
+    assert_eq!(odd.plan.unwrap().cost, even.plan.unwrap().cost);
+}
+
 /// More to do, more data and higher prices never cost less; the price of what is not bought changes nothing.
 #[test]
 fn other_loads_and_prices_have_other_plans() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use esker_catalogue::{Capacity, Class, Market, Product};
-use esker_core::{Bytes, jobs};
+use esker_core::{Bytes, jobs, words};
 
 use super::service::ServiceTimes;
 use super::settings::PlanSettings;
@@ -108,6 +108,27 @@ fn unmeasured(settings: &StudySettings) -> Result<Vec<Unmeasured<'_>>, StudyErro
         }
     }
     Ok(found)
+}
+
+/// Devices in use of which no copy of the data can have as many as the others, in words.
+pub(super) fn left_out(settings: &StudySettings) -> Result<Vec<String>, StudyError> {
+    let copies = settings.data.copies.max(1);
+    let mut all = Vec::new();
+    for one in settings.in_use.iter().filter(|one| one.count % copies > 0) {
+        let (product, left) = (one.product(&settings.catalogue, copies)?, one.count % copies);
+        let capacity = Capacity { bytes: one.capacity, dies: None };
+        let part = Part { terms: Terms::InUse, ..Part::bought(product, capacity, left) };
+        all.push(format!(
+            "{} x {} are there: {copies} copies of the data use {}. The electricity of what is left over, {} {} while \
+             it is idle, is not in the plan.",
+            one.count,
+            Part { terms: Terms::Bought, ..part }.title(),
+            one.count - left,
+            words::money(part.cost(1, 0.0, &settings.running).total.as_f64()),
+            settings.catalogue.currency,
+        ));
+    }
+    Ok(all)
 }
 
 fn may_be_bought(product: &Product, settings: &StudySettings) -> bool {

@@ -21,6 +21,9 @@ fn workload(one: &WorkloadPlan, currency: &str) -> String {
         words::bytes(one.need.data_bytes as f64),
         words::count(one.types as u64)
     );
+    if !one.left_out.is_empty() {
+        text += &format!("{}\n\n", one.left_out.join("\n"));
+    }
     match (&one.plan, &one.no_plan) {
         (Some(plan), None) => text += &planned(plan, one, currency),
         (Some(plan), Some(no_plan)) => {
