@@ -125,12 +125,9 @@ impl<'a> VolumeMap<'a> {
 fn file_stem(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let stem: String = name.chars().map(plain).take(100).collect();
-    match stem.as_bytes() {
-        [] => "volume".to_string(),
-        // A hidden file would be overlooked.
-        [b'.', ..] => format!("-{stem}"),
-        _ => stem,
-    }
+    // A hidden file would be overlooked, and a command takes what begins with a hyphen for an option.
+    let stem = stem.trim_start_matches(['.', '-']);
+    if stem.is_empty() { "volume".to_string() } else { stem.to_string() }
 }
 
 /// What each file is, and how to make volumes.
@@ -169,4 +166,24 @@ fn readme(plan: &MixPlan, placed: &PlacedData, has_map: bool, volumes: &[VolumeM
     }
     text += "A volume that is there, and has devices of these names, takes a map by `esker volume set --map`.\n";
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_no_options_and_not_hidden() {
+        let names = [
+            ("ho/st.3", "ho-st.3"),
+            ("../../evil.0", "evil.0"),
+            ("-rf.0", "rf.0"),
+            (".hidden", "hidden"),
+            ("/", "volume"),
+            ("", "volume"),
+        ];
+        for (name, stem) in names {
+            assert_eq!(file_stem(name), stem, "{name}");
+        }
+    }
 }
