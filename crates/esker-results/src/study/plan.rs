@@ -283,7 +283,7 @@ pub struct DataMove {
     pub class: String,
     /// Where they are, by the place in the list of devices.
     pub from: usize,
-    /// Where they go, likewise.
+    /// Where they go, likewise: from devices in use to bought ones, if it is the same place.
     pub to: usize,
     /// Bytes, of all copies.
     pub bytes: f64,

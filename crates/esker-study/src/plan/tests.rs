@@ -194,6 +194,20 @@ fn a_drive_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
     assert!(half.title.starts_with("2 x ") && half.devices[0].in_use == 1, "{}", half.title);
 }
 
+/// 700 GB lie on the drive that is in use. The bought one beside it, striped with it, gets half of them.
+#[test]
+fn bought_devices_get_their_part_of_what_lies_on_those_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = written(folder.path(), 0.7, &[(0.96, 1)]);
+    asked.data.growth_per_year = 0.15;
+    let mix = planned(asked).unwrap().plan.unwrap();
+    let drive = &mix.devices[0];
+    assert_eq!((mix.devices.len(), drive.count, drive.in_use), (1, 2, 1), "{}", mix.title);
+    let way = mix.way.unwrap();
+    assert!((way.bytes - 350e9).abs() < 1e6 && way.stuck_bytes.is_none(), "{way:?}");
+    assert!(way.moves.iter().all(|one| (one.from, one.to) == (0, 0)), "{way:?}");
+}
+
 /// Two copies have a disk each: the third one is left out, and the plan says so with what it draws.
 #[test]
 fn devices_that_copies_cannot_share_evenly_are_named() {

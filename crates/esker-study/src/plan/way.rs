@@ -1,6 +1,6 @@
 //! How data get from the devices in use to where they are planned: what moves, in which order, and how long that takes.
 
-use esker_plan::Load;
+use esker_plan::{Load, Plan};
 use esker_results::study::plan::{DataMove, Way};
 
 use super::planner::Planner;
@@ -13,7 +13,18 @@ const NOTHING: f64 = 4096.0;
 /// The share of a device's time that moves get at least.
 const LEFT_MIN: f64 = 0.01;
 
-/// Bytes of a class that go from devices of one type to those of another.
+/// Devices of a type that hold data: those in use, or those to buy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    /// The place of the type in the list of devices.
+    device: usize,
+    /// The place of the type in the list of types.
+    at: usize,
+    count: u32,
+    is_in_use: bool,
+}
+
+/// Bytes of a class that go from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Transfer {
     class: usize,
@@ -28,27 +39,29 @@ impl Planner<'_> {
     pub(super) fn way(&self, solved: &Solved, in_plan: &[usize]) -> Option<Way> {
         let plan = &solved.solution.plan;
         let today = self.today();
-        let size = |at: usize, count: u32| self.model.types[at].part.capacity.bytes.0 as f64 * f64::from(count);
-        let in_use: Vec<f64> = in_plan.iter().map(|&at| size(at, self.model.types[at].installed)).collect();
+        let places = self.way_places(plan, in_plan);
+        let size = |place: &Place| self.model.types[place.at].part.capacity.bytes.0 as f64 * f64::from(place.count);
+        let in_use: Vec<f64> = places.iter().map(|place| if place.is_in_use { size(place) } else { 0.0 }).collect();
         let (all, data) = (in_use.iter().sum::<f64>(), today.iter().sum::<f64>());
         if all == 0.0 || data > all {
             return None;
         }
         let now: Vec<Vec<f64>> =
             today.iter().map(|bytes| in_use.iter().map(|size| bytes * size / all).collect()).collect();
-        let shares = |class: usize| in_plan.iter().map(move |&at| plan.shares[class][at]);
-        let then: Vec<Vec<f64>> =
-            today.iter().enumerate().map(|(class, bytes)| shares(class).map(|share| share * bytes).collect()).collect();
-        let room = in_plan.iter().map(|&at| size(at, plan.counts[at]) * self.model.need.fill_limit);
-        let room: Vec<f64> = room.collect();
+        // Devices of a type are striped: each holds as much as the others.
+        let of_type = |place: &Place| f64::from(place.count) / f64::from(plan.counts[place.at]);
+        let planned = |(class, bytes): (usize, &f64)| {
+            places.iter().map(|place| bytes * plan.shares[class][place.at] * of_type(place)).collect()
+        };
+        let then: Vec<Vec<f64>> = today.iter().enumerate().map(planned).collect();
+        let room: Vec<f64> = places.iter().map(|place| size(place) * self.model.need.fill_limit).collect();
         let (transfers, stuck) = ordered(&now, &then, &room);
-        let speed: Vec<[f64; 2]> =
-            in_plan.iter().map(|&at| self.copying(at, plan.counts[at].max(1), (&now, &then, in_plan))).collect();
+        let speed: Vec<[f64; 2]> = places.iter().enumerate().map(|place| self.copying(place, (&now, &then))).collect();
         let copies = f64::from(self.model.need.copies.max(1));
         let moved = |transfer: &Transfer| DataMove {
             class: self.names[transfer.class].clone(),
-            from: transfer.from,
-            to: transfer.to,
+            from: places[transfer.from].device,
+            to: places[transfer.to].device,
             bytes: transfer.bytes * copies,
             hours: transfer.bytes / speed[transfer.from][0].min(speed[transfer.to][1]) / 3_600.0,
         };
@@ -61,6 +74,16 @@ impl Planner<'_> {
         })
     }
 
+    /// The devices of each type in a plan, those in use apart from those to buy: data have to get to these, too.
+    fn way_places(&self, plan: &Plan, in_plan: &[usize]) -> Vec<Place> {
+        let of_type = |(device, &at): (usize, &usize)| {
+            let in_use = self.model.types[at].installed.min(plan.counts[at]);
+            let both = [(true, in_use), (false, plan.counts[at] - in_use)];
+            both.map(|(is_in_use, count)| Place { device, at, count, is_in_use })
+        };
+        in_plan.iter().enumerate().flat_map(of_type).filter(|place| place.count > 0).collect()
+    }
+
     /// Bytes of each class today, and last those of data that are never asked for.
     fn today(&self) -> Vec<f64> {
         let classes = &self.model.classes;
@@ -69,17 +92,16 @@ impl Planner<'_> {
         bytes
     }
 
-    /// Bytes a second at which all `count` devices of a type are read, and at which they are written, in the time that
+    /// Bytes a second at which all devices of a place are read, and at which they are written, in the time that
     /// the load of the trace leaves of what they may be busy, before the moves and after them.
-    fn copying(&self, at: usize, count: u32, (now, then, in_plan): (&[Vec<f64>], &[Vec<f64>], &[usize])) -> [f64; 2] {
+    fn copying(&self, (number, place): (usize, &Place), (now, then): (&[Vec<f64>], &[Vec<f64>])) -> [f64; 2] {
         const MIB: u64 = 1 << 20;
-        let one = &self.model.types[at];
-        let place = in_plan.iter().position(|&other| other == at).expect("it is one of them");
+        let (one, count) = (&self.model.types[place.at], place.count);
         let seconds = self.model.classes.time.as_secs_f64().max(1.0) * f64::from(count);
         let busy_with = |bytes: &[Vec<f64>]| {
             let busy = |resource: &str| {
                 let classes = self.model.classes.classes.iter().zip(bytes);
-                let share = |bytes: &[f64]| bytes[place] / bytes.iter().sum::<f64>().max(1.0);
+                let share = |bytes: &[f64]| bytes[number] / bytes.iter().sum::<f64>().max(1.0);
                 classes.map(|(class, bytes)| share(bytes) * one.times.busy_s(resource, &class.total)).sum::<f64>()
             };
             one.times.resources().map(busy).fold(0.0, f64::max) / seconds

@@ -194,7 +194,8 @@ fn way(way: &Way, plan: &MixPlan) -> String {
     for one in &way.moves {
         let title = |place: usize| plan.devices[place].title.clone();
         let (bytes, time) = (words::bytes(one.bytes), words::duration(one.hours * 3_600.0));
-        rows.row([one.class.clone(), bytes, title(one.from), title(one.to), time]);
+        let to = if one.from == one.to { format!("{}, bought", title(one.to)) } else { title(one.to) };
+        rows.row([one.class.clone(), bytes, title(one.from), to, time]);
     }
     if !way.moves.is_empty() {
         text += &rows.render();
