@@ -1,6 +1,6 @@
 //! What several traces are of: consecutive times of one system, or several systems.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use esker_core::{Nanos, words};
 use esker_trace::VolumeIndex;
@@ -34,7 +34,7 @@ impl Relation {
         if !inputs.iter().all(|input| input.absolute || input.spool.is_empty()) {
             return Self::BeginTogether;
         }
-        let mut spans: HashMap<&str, Vec<(Nanos, Nanos)>> = HashMap::new();
+        let mut spans: BTreeMap<&str, Vec<(Nanos, Nanos)>> = BTreeMap::new();
         for input in inputs {
             let Some(times) = input.spool.times() else { continue };
             for volume in input.spool.volumes() {
@@ -106,12 +106,12 @@ pub(super) struct Names {
     one_system: bool,
     names: Vec<String>,
     /// Numbers by name, where volumes of the same name are one.
-    known: HashMap<String, VolumeIndex>,
+    known: BTreeMap<String, VolumeIndex>,
 }
 
 impl Names {
     pub(super) fn new(several: bool, one_system: bool) -> Self {
-        Self { several, one_system, names: Vec::new(), known: HashMap::new() }
+        Self { several, one_system, names: Vec::new(), known: BTreeMap::new() }
     }
 
     /// Returns the number of a trace's volume.

@@ -222,8 +222,8 @@ mod tests {
         let (records, volumes, remark) = combined(servers);
         assert_eq!(records, [(0, 0), (990, 1), (1_000, 0), (2_000, 1)]);
         assert_eq!(volumes, ["x:0", "y:0"]);
-        let expected = "Traces that overlap in time are taken to be of different systems: in each, volume 0 is a volume of its \
-             own.";
+        let expected = "Traces that overlap in time are taken to be of different systems: in each, volume 0 is a \
+                        volume of its own.";
         assert_eq!(remark, expected);
     }
 

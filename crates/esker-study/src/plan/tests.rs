@@ -81,8 +81,8 @@ fn a_plan_keeps_its_budgets_and_is_no_dearer_than_the_best_of_a_study() {
     assert!(found.peaks.together_requests_per_s <= found.peaks.added_requests_per_s);
 }
 
-/// 300 reads of 128 KiB a second are 39 MB/s of the 540 MB/s that a SATA link carries to the host. That it could carry as
-/// much to the drive at the same time is of no use to them.
+/// 300 reads of 128 KiB a second are 39 MB/s of the 540 MB/s that a SATA link carries to the host. That it could carry
+/// as much to the drive at the same time is of no use to them.
 #[test]
 fn reads_have_one_direction_of_the_link() {
     let folder = tempfile::tempdir().unwrap();
