@@ -73,6 +73,8 @@ slow = 1
 - `slow = 10`: the device's clock runs at a tenth of its speed. Requests in service keep what was done and need ten
   times as long for the rest; those that wait keep their order. What the device does on its own (cleaning, rotation,
   refill of credits) is as slow. A station of 100 us is exactly one of 1 ms then. Factors below 1 make it faster.
+- Times and energy in the results of a slowed device are by its own clock; the shares of time that it is busy are by
+  that of the run.
 - `slow` of a device with others below it is one of each of those: arrays and hybrids take no time of their own.
   Factors do not multiply: for each device, the last one counts.
 - The device's clock shows whole nanoseconds: a request to a device that works reaches it at the next tick of its clock,

@@ -51,7 +51,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("model train runs/", "model train runs.csv", "the stand-ins have no results of enough runs"),
     ("kim-slc runs/", "kim-slc runs.csv", "the stand-ins have no results of enough runs"),
-    ("cache huge.csv.zst --sample 1%", "cache huge.csv.zst --sample 100%", "few of the stand-in's objects are too few"),
+    ("huge.csv.zst --sample 1%", "huge.csv.zst --sample 100%", "few of the stand-in's objects are too few"),
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
     ("PAPER/ITEM", "agrawal/traces", "a placeholder"),

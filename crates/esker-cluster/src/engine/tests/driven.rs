@@ -140,7 +140,7 @@ impl Driven {
         self.perform(effects);
     }
 
-    /// Has so many seconds pass.
+    /// Lets seconds pass.
     pub(super) fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             self.now += Nanos::from_secs(1).0;
