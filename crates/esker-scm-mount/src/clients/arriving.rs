@@ -29,8 +29,8 @@ impl Arriving {
         self.0.iter().map(|(socket, _)| socket)
     }
 
-    /// Listens to clients that have spoken, by their indices, in order; those of them that the mount lets in. The
-    /// others go.
+    /// Reads what clients have said, by their indices in order. Returns the clients that the mount lets in; the
+    /// connections of all others end.
     pub(super) fn hear(&mut self, server: &Server, spoken: &[usize]) -> Vec<(OwnedFd, PeerIdentity)> {
         let mut let_in = Vec::new();
         for &index in spoken.iter().rev() {

@@ -289,7 +289,7 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Pages that an appended file gets beyond those that it needs now: as many as it has, as long as an eighth of the
-    /// pool stays free, but not so many that it needs more virtual space, or ends in another run.
+    /// pool stays free. They stay within its virtual space and within the run.
     fn pages_for_later(&self, inode: &Inode, data: &Data, last: u64, run_end: u64) -> u64 {
         let is_append = last * PAGE > inode.size && data.extents.find(last).is_none();
         let to_spare = self.state.free_pages().saturating_sub(self.state.plan.pages / 8);

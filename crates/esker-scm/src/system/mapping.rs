@@ -242,7 +242,7 @@ impl<P: Persist> Work<'_, P> {
     /// Gives the file of `inode` at least `pages` of virtual space. If it has fewer, it moves to a new place.
     ///
     /// # Errors
-    /// There is no such place, or the file has so many entries of the table that the log has no room for them.
+    /// There is no such place, or the log has no room for the file's entries in the table.
     pub(crate) fn reserve(&mut self, inode: &mut Inode, pages: u64) -> FsResult<()> {
         if pages <= inode.reserved {
             return Ok(());

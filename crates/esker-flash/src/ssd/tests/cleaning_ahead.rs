@@ -118,7 +118,7 @@ fn cleaning_ahead_that_cannot_be_is_refused() {
     assert!(matches!(error, SsdError::Layer(BuildError::NeverFree { key: "cleaning.gradual", .. })), "{error}");
 }
 
-/// A short run ends while a block is being emptied, and begins so: neither makes the blocks that were erased fuller than
+/// A short run begins and ends while a block is being emptied: neither makes the blocks that were erased fuller than
 /// they can be.
 #[test]
 fn cleaning_counts_pages_with_their_blocks() {

@@ -55,7 +55,7 @@ impl View {
     /// Addresses for `pages` pages of a file, of which none is mapped yet.
     ///
     /// # Errors
-    /// There are no such addresses, or no file has so many pages.
+    /// The system has no room for them, or they are more pages than a file can have.
     pub fn new(pages: u64, is_writable: bool) -> Result<View, Errno> {
         let pages = pages.max(1);
         if pages > PAGES_MAX {
