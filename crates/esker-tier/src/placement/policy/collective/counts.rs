@@ -10,7 +10,7 @@ const EXTENTS_PER_REQUEST: u64 = 32;
 /// Each period counts this much less than the one after it.
 const MEMORY: f32 = 0.9;
 /// A new length counts one part of these in the mean.
-const LENGTHS: i32 = 4;
+const LENGTHS: u32 = 4;
 /// A past of fewer requests is no past.
 pub(super) const PAST_MIN: f32 = 1.0 / 256.0;
 /// No past has more requests.
@@ -127,7 +127,11 @@ impl Counts {
         let (mean, sectors) = (&mut counts.sectors[kind], length.0.div_ceil(Bytes::SECTOR.0).min(u64::from(u16::MAX)));
         *mean = match i32::from(*mean) {
             0 => sectors as u16,
-            before => (before + (sectors as i32 - before) / LENGTHS) as u16,
+            before => {
+                let change = sectors as i32 - before;
+                // Rounded up: otherwise the mean stops a few sectors before a length that stays the same.
+                (before + change.signum() * change.unsigned_abs().div_ceil(LENGTHS) as i32) as u16
+            }
         };
     }
 
@@ -273,6 +277,25 @@ mod tests {
         assert!(reads_of(&counts, 50) < 0.01, "{}", reads_of(&counts, 50));
         let Forecast { requests, bytes } = forecast(&counts, 3);
         assert!((bytes[0] - requests[0] * 8192.0).abs() < 1.0 && bytes[1] < 1.0);
+    }
+
+    /// A few requests of another length at first are forgotten: what is long the same is met exactly, from below and
+    /// from above. Lengths that take turns are told by their mean.
+    #[test]
+    fn the_mean_length_is_met() {
+        let after = |lengths: &[u64]| {
+            let mut counts = Counts::default();
+            for sectors in lengths {
+                counts.count(LogicalExtent(0), RequestKind::Write { fua: false }, Bytes(sectors * Bytes::SECTOR.0));
+            }
+            counts.extents[0].sectors[1]
+        };
+        for (first, long_after) in [(1, 8), (8, 1), (256, 255), (1, 2_048), (2_048, 1)] {
+            let lengths = std::iter::once(first).chain(std::iter::repeat_n(long_after, 40));
+            assert_eq!(after(&lengths.collect::<Vec<_>>()), long_after as u16, "after {first}");
+        }
+        let in_turn = [8, 16].repeat(40);
+        assert!((10..=14).contains(&after(&in_turn)), "{}", after(&in_turn));
     }
 
     /// In each period another ten of 100 extents are hot. None has more than its share of what comes.
