@@ -29,6 +29,7 @@ pub(crate) struct Slowed {
     under_way: usize,
     last_event: Nanos,
     measured_from: Nanos,
+    /// Whether its speed has changed since measuring began.
     changed: bool,
     /// Busy times up to the last change, by the clock of the run...
     busy_before: Vec<BusyTime>,
@@ -74,7 +75,7 @@ impl Slowed {
         self.busy_before = self.busy();
         self.own_busy_before = self.device.telemetry().busy;
         self.clock.turn(now, own, factor);
-        self.changed = true;
+        self.changed |= now > self.measured_from;
         self.refresh();
     }
 
@@ -138,7 +139,7 @@ impl Device for Slowed {
         let own = self.own_time(now);
         self.device.control(own, command)?;
         if command == Control::StartMeasuring {
-            self.measured_from = now;
+            (self.measured_from, self.changed) = (now, false);
             (self.busy_before, self.own_busy_before) = (Vec::new(), Vec::new());
         }
         self.refresh();
@@ -202,7 +203,7 @@ impl Reporting for Slowed {
         let mut own = Report::until(own_end, &*self.device);
         let elapsed = end.saturating_sub(self.measured_from).0 as f64;
         if self.changed && elapsed > 0.0 {
-            // The device divides by the time of its own clock.
+            // The device divides by the time of its own clock. At one speed its shares are right.
             let report = own.devices.get_mut(&self.name).expect("a device reports about itself");
             for busy in self.busy() {
                 let name = resource_name(busy.kind);
@@ -254,7 +255,12 @@ impl Clock {
 
     /// The device's own time at `now`, rounded up: no request begins before it was sent.
     fn own(&self, now: Nanos) -> Nanos {
-        let Stretch { begin, own_begin, factor } = *self.last();
+        let within = self.stretches.iter().rev().find(|stretch| stretch.begin <= now);
+        let Stretch { begin, own_begin, factor } = *within.unwrap_or(&self.stretches[0]);
+        if now < begin {
+            // The device has been idle since then.
+            return own_begin.saturating_sub(scaled_down(begin - now, factor));
+        }
         // Above this time, the device's next event is too late for any run, which ends it with an error.
         (own_begin + scaled_down(now - begin, factor)).min(Nanos(Nanos::LAST.0 + 1))
     }

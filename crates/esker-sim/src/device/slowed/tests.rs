@@ -140,6 +140,37 @@ fn a_device_that_is_too_slow_ends_the_run_with_an_error_unless_it_recovers() {
     assert_eq!(run(Nanos::from_secs(1), &fast).unwrap().last_event, Nanos(3));
 }
 
+/// Share of time for which the server of `device` was busy, up to its last event.
+fn busy_share(device: &Slowed) -> f64 {
+    let report = Report::of(device);
+    report.devices["d"].utilisation["server"]
+}
+
+/// Other devices change their speed, or this one does, after it has done all its work.
+#[test]
+fn a_device_that_is_idle_when_speeds_change_reports_up_to_its_last_event() {
+    let arrivals = [Nanos::ZERO, Nanos::from_micros(300)];
+    let mut device = slowed(Nanos::from_micros(100), 1);
+    times(&mut device, &arrivals, &[]);
+    assert_eq!(busy_share(&device), 0.5);
+    assert_eq!(device.change(Nanos::from_secs(1), "elsewhere", Change::Slow { factor: TEN }), Ok(false));
+    assert_eq!(busy_share(&device), 0.5);
+    assert_eq!(device.change(Nanos::from_secs(2), "d", Change::Slow { factor: TEN }), Ok(true));
+    assert_eq!(busy_share(&device), 0.5);
+}
+
+/// Work that is not done yet does not count, as for a device whose speed never changes.
+#[test]
+fn a_device_that_is_slow_from_the_beginning_is_busy_for_what_it_has_done() {
+    let mut device = slowed(Nanos::from_micros(100), 1);
+    assert_eq!(device.change(Nanos::ZERO, "d", Change::Slow { factor: TEN }), Ok(true));
+    for tag in 0..2 {
+        device.submit(Nanos::ZERO, Tag::from_bits(tag), Request::read(Lba(0), Bytes::kib(4)));
+    }
+    device.advance(device.next_event(), &mut Vec::new());
+    assert_eq!((device.last_event, busy_share(&device)), (Nanos::from_millis(1), 1.0));
+}
+
 /// Changes the speed of a device at random, before every other request.
 struct Restless(Slowed, Rng);
 
