@@ -9,7 +9,7 @@ pub struct TraceInput {
     pub name: String,
     /// Its records.
     pub spool: Spool,
-    /// Whether its times are arrival times. Times that are all equal do not count.
+    /// Whether its format has arrival times.
     pub has_times: bool,
     /// Whether its times count from 1970, so that they tell when it was recorded.
     pub absolute: bool,

@@ -51,6 +51,22 @@ impl Relation {
         }
     }
 
+    /// Whether the traces have arrival times. Times that are all the same tell nothing, but a trace of few requests may
+    /// be one moment of several that were recorded.
+    pub(super) fn has_times(&self, inputs: &[TraceInput]) -> bool {
+        let stamped = inputs.iter().filter(|input| !input.spool.is_empty()).all(|input| input.has_times);
+        let spans = || inputs.iter().filter_map(|input| input.spool.times());
+        let differ = |(first, last): (Nanos, Nanos)| first < last;
+        let known = if self.keeps_times() {
+            let all = spans().reduce(|(first, last), (begin, end)| (first.min(begin), last.max(end)));
+            all.is_some_and(differ)
+        } else {
+            let are_known = |input: &TraceInput| input.spool.len() < 2 || input.spool.times().is_some_and(differ);
+            inputs.iter().all(are_known) && spans().any(differ)
+        };
+        stamped && known
+    }
+
     /// Whether requests keep the times between traces.
     pub(super) fn keeps_times(&self) -> bool {
         !matches!(self, Self::Alone | Self::BeginTogether)
@@ -80,13 +96,13 @@ impl Relation {
     }
 }
 
-/// Whether times of traces follow each other. Those that begin at the same time do not.
+/// Whether times of traces follow each other. Those that begin at the same time do not, nor does one within another.
 fn follow_each_other(mut spans: Vec<(Nanos, Nanos)>) -> bool {
     spans.sort_unstable();
     spans.windows(2).all(|pair| {
         let [(first, last), (next_first, next_last)] = [pair[0], pair[1]];
         let shorter = (last - first).min(next_last - next_first);
-        let overlap = last.min(next_last).saturating_sub(next_first);
+        let overlap = last.saturating_sub(next_first);
         first < next_first && (overlap == Nanos::ZERO || overlap < Nanos(shorter.0 / OVERLAP))
     })
 }

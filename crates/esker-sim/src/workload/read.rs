@@ -46,8 +46,7 @@ pub fn read_trace(
         parser.join().expect("the parser does not panic")
     })?;
     let spool = spool.finish(reader.volumes()[..volumes].to_vec())?;
-    let differ = spool.times().is_some_and(|(first, last)| first < last);
-    let has_times = reader.notes().has_times && differ;
+    let has_times = reader.notes().has_times;
     let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
     let absolute = reader.format().build.are_absolute(first);
     Ok(TraceInput { name: name.to_string(), spool, has_times, absolute })

@@ -33,8 +33,8 @@ impl Traces {
     /// first trace that has them.
     pub fn of(inputs: impl IntoIterator<Item = TraceInput>) -> Self {
         let inputs: Vec<TraceInput> = inputs.into_iter().collect();
-        let has_times = inputs.iter().all(|input| input.has_times);
         let relation = Relation::of(&inputs);
+        let has_times = relation.has_times(&inputs);
         let first = |spool: &Spool| spool.times().map(|(first, _)| first);
         let earliest = inputs.iter().filter_map(|input| first(&input.spool)).min().unwrap_or_default();
         let mut names = Names::new(inputs.len() > 1, relation.are_one_system());
@@ -242,6 +242,37 @@ mod tests {
         assert_eq!(remark, expected);
         let servers = vec![trace("x", &["0"], true, &[1_000, 2_000]), trace("y", &["1"], true, &[1_500, 2_500])];
         assert_eq!(combined(servers).2, "");
+    }
+
+    /// One that begins and ends while another one goes on is of another system, even if a third one lies between them.
+    #[test]
+    fn a_trace_within_another_one_overlaps() {
+        let one = |name: &str, seconds: &[u64]| trace(name, &["0"], true, seconds);
+        for short in [vec![1_500], vec![1_500, 1_501]] {
+            let all = vec![one("a", &[1_000, 2_000]), one("b", &short), one("c", &[1_600, 3_000])];
+            assert_eq!(combined(all).1, ["a:0", "b:0", "c:0"]);
+            let two = vec![one("a", &[1_000, 2_000]), one("b", &short)];
+            assert_eq!(combined(two).1, ["a:0", "b:0"]);
+        }
+        let after = vec![one("a", &[1_000, 2_000]), one("b", &[2_000]), one("c", &[2_000, 3_000])];
+        assert_eq!(combined(after).1, ["a:0", "b:0", "c:0"], "b and c begin at the same time");
+        let after = vec![one("a", &[1_000, 2_000]), one("b", &[2_000]), one("c", &[2_001, 3_000])];
+        assert_eq!(combined(after).1, ["a:0"]);
+    }
+
+    /// A file of one request, or of none, takes the times from no other one.
+    #[test]
+    fn times_count_if_they_differ_over_all_traces() {
+        let times = |inputs: Vec<TraceInput>| Traces::of(inputs).has_times();
+        let days = |short: &[u64]| vec![trace("a", &["0"], true, &[1_000, 2_000]), trace("b", &["1"], true, short)];
+        assert!(times(days(&[1_500])) && times(days(&[])) && times(days(&[1_500, 1_500])));
+        let moments = vec![trace("a", &["0"], true, &[1_000]), trace("b", &["0"], true, &[2_000])];
+        assert!(times(moments));
+        assert!(!times(vec![trace("a", &["0"], true, &[1_000, 1_000])]));
+        let unstamped = |seconds: &[u64]| TraceInput { has_times: false, ..trace("x", &["0"], false, seconds) };
+        assert!(!times(vec![trace("a", &["0"], true, &[1_000, 2_000]), unstamped(&[0, 0])]));
+        let together = |seconds: &[u64]| vec![trace("a", &["0"], false, &[1, 2]), trace("b", &["0"], false, seconds)];
+        assert!(times(together(&[7])) && !times(together(&[7, 7])));
     }
 
     #[test]
