@@ -58,13 +58,28 @@ fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
     }
 }
 
+/// Checks that the shares of `settings` that are less than all of something are.
+fn check_shares(settings: &FtlSettings) -> Result<(), ValueError> {
+    let FtlSettings { cleaning, wear, .. } = settings;
+    let of_wear = wear.as_ref().map(|wear| {
+        [
+            ("wear.retirement_age", wear.retirement_age),
+            ("wear.factory_bad_blocks", wear.factory_bad_blocks),
+            ("wear.erase_failures", wear.erase_failures),
+        ]
+    });
+    let of_cleaning = [("cleaning.threshold", cleaning.threshold), ("cleaning.hot_window", cleaning.hot_window)];
+    match of_cleaning.into_iter().chain(of_wear.into_iter().flatten()).find(|(_, share)| *share >= Ratio::ONE) {
+        Some((key, found)) => Err(ValueError::NotAShare { key, found }),
+        None => Ok(()),
+    }
+}
+
 impl Space {
     /// Divides the pages of `geometry` as `settings` ask.
     pub fn new(settings: &FtlSettings, geometry: &Geometry) -> Result<Self, BuildError> {
+        check_shares(settings)?;
         let threshold = settings.cleaning.threshold;
-        if threshold >= Ratio::ONE {
-            return Err(ValueError::NotAShare { key: "cleaning.threshold", found: threshold }.into());
-        }
         let pools = geometry.pools(settings.pool);
         let blocks_per_pool = geometry.blocks() / pools;
         let frontiers = match settings.write_frontiers {
@@ -79,9 +94,6 @@ impl Space {
             blocks.div_ceil(1_000_000_000) as u32
         };
         let bad = settings.wear.map_or(Ratio::ZERO, |wear| wear.factory_bad_blocks);
-        if bad >= Ratio::ONE {
-            return Err(ValueError::NotAShare { key: "wear.factory_bad_blocks", found: bad }.into());
-        }
         let reserve = blocks(threshold).max(open.saturating_add(u32::from(settings.power_fails)));
         let ahead = |key, share: Option<Ratio>| match share {
             None => Ok(0),
@@ -355,6 +367,11 @@ mod tests {
         assert!(matches!(space(&settings), Err(BuildError::Value(ValueError::NotAShare { .. }))));
         settings.spare_factor = Some(Ratio::parts_per_billion(999_999_999));
         assert_eq!(space(&settings), Err(BuildError::NoHostPages { host: 0, pools: 8 }));
+        // 80 was meant as 80 %.
+        settings = agrawal();
+        settings.wear = Some(WearSettings { erase_failures: Ratio::percent(8_000), ..WearSettings::default() });
+        let refused = ValueError::NotAShare { key: "wear.erase_failures", found: Ratio::percent(8_000) };
+        assert_eq!(space(&settings), Err(BuildError::Value(refused)));
     }
 
     /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the other 15,564 can be filled, more

@@ -44,7 +44,12 @@ pub(crate) fn read_device(node: &Node, path: &str, folder: &Path) -> Result<Devi
     let mut common = Node::empty_table(node.at.clone());
     let mut own = node.clone();
     own.move_keys(COMMON_KEYS, &mut common);
-    let common: CommonSettings = read(&common, path)?;
+    let keys = common;
+    let common: CommonSettings = read(&keys, path)?;
+    if common.utilisation > Ratio::ONE {
+        let at = keys.as_table().map_or(&keys.at, |table| &table["utilisation"].node.at);
+        return Err(Finding::of(at, join(path, "utilisation"), beyond_whole("utilisation", common.utilisation)));
+    }
     let kind = common.kind.as_deref().map(|name| known_kind(name, &table["kind"], path)).transpose()?;
     let found = |name: &str| {
         NamedPreset::find(name, kind.map(|kind| kind.name), folder)
@@ -85,6 +90,14 @@ pub(crate) fn read_device(node: &Node, path: &str, folder: &Path) -> Result<Devi
         precondition: common.precondition,
         utilisation: common.utilisation,
     })
+}
+
+/// The problem that the share `value` of `key` is more than 100 %.
+pub(super) fn beyond_whole(key: &str, value: Ratio) -> Problem {
+    let meant = Some(value.as_f64()).filter(|value| *value <= 100.0);
+    let meant = meant.map_or(String::new(), |value| format!("; for {value} percent write {key} = \"{value}%\""));
+    let hint = format!("a share is a number from 0 to 1, or a percentage up to \"100%\"{meant}");
+    Problem::with_hint(format!("that is {value}, and a share is at most 100%"), hint)
 }
 
 impl NamedPreset {

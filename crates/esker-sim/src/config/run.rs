@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use esker_core::Problem;
 
+use super::device::beyond_whole;
 use super::events::RunEvent;
 
 /// The target in `[run]`.
@@ -111,6 +112,9 @@ impl RunSettings {
         if self.backlog_limit > WAITING_MAX {
             let message = format!("{} requests that wait are more than {WAITING_MAX}", self.backlog_limit);
             return Err(ConfigError::new("run.backlog_limit", Problem::new(message)));
+        }
+        if let Some(settle) = self.settle.as_ref().filter(|settle| settle.within > Ratio::ONE) {
+            return Err(ConfigError::new("run.settle.within", beyond_whole("within", settle.within)));
         }
         if self.series == Some(Nanos::ZERO) {
             return Err(ConfigError::new("run.series", Problem::new("an interval is longer than 0s")));

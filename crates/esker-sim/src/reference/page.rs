@@ -39,10 +39,10 @@ esker sim experiment.toml -o run.html
 - Values have units: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB`, `PB` are powers of 1000,
   `KiB`, `MiB`, `GiB`, `TiB`, `PiB` powers of 1024.
 - A mistake is one line with file, line, column and key; unknown keys suggest the nearest one.
-- A table's own keys override those of its preset. If a table has another `kind` than in the preset, the keys of the
-  preset do not apply to that table, since the keys of one kind mean nothing to another.
-- Results are reproducible: `config` in a results file is the experiment with every default and preset filled in, and
-  running it gives the same bytes. Numbers in results are described in `docs/schema/results-1.json`.
+- A table's own keys override those of its preset. If a table within a device, such as `ftl`, has another `kind` than in
+  the preset, the keys of the preset do not apply to that table, since the keys of one kind mean nothing to another.
+- Results are reproducible: the same experiment gives the same bytes. `config` in a results file is the experiment with
+  every default and preset filled in. Numbers in results are described in `docs/schema/results-1.json`.
 "#;
 
 const VOLUMES: &str = r#"

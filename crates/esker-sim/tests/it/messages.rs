@@ -54,6 +54,28 @@ fn message_of(text: &str) -> String {
     }
 }
 
+/// 80 is 8,000 %, and was meant as 80 %.
+#[test]
+fn shares_of_more_than_all_are_refused() {
+    check(&[
+        (
+            "cleaning = {",
+            "utilisation = 80\ncleaning = {",
+            "x.toml:7:15: device.flash.utilisation: that is 8000%, and a share is at most 100%",
+        ),
+        (
+            "target = \"station\"",
+            "target = \"station\"\nsettle = { within = 2 }",
+            "x.toml:25:21: run.settle.within: that is 200%, and a share is at most 100%",
+        ),
+    ]);
+    let text = GOOD.replace("cleaning = {", "utilisation = 80\ncleaning = {");
+    let error = Experiment::from_str(&text, "x.toml").unwrap_err();
+    let hint =
+        "a share is a number from 0 to 1, or a percentage up to \"100%\"; for 80 percent write utilisation = \"80%\"";
+    assert_eq!(error.hint().as_deref(), Some(hint));
+}
+
 #[test]
 fn workloads_are_presets_with_keys_laid_over_them() {
     let text = GOOD.replace("size = \"4KiB\"", "preset = \"wu-iozone-1r3w\", write_area = \"50%\"");
