@@ -189,12 +189,16 @@ fn times_are_set_and_permissions_are_asked() {
     let found = file.metadata().unwrap();
     assert_eq!((found.atime(), found.atime_nsec()), (-5, 0));
     assert_eq!((found.mtime(), found.mtime_nsec()), (4_000_000_000, 999_999_999));
-    for (seconds, fraction) in [(-1, 999_999_999), (-5, 500_000_000), (-1, 0)] {
+    // The last is clamped: times of files are nanoseconds since 1970 in 64 bits.
+    let (earliest, its_fraction) = ((-i64::MAX).div_euclid(1_000_000_000), (-i64::MAX).rem_euclid(1_000_000_000));
+    let all = [(-1, 999_999_999), (-5, 500_000_000), (-1, 0), (i64::MIN, 0), (i64::MIN, 1)];
+    for (seconds, fraction) in all {
         let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: fraction };
         let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
         rustix::fs::utimensat(CWD, ground.path("a"), &times, AtFlags::empty()).unwrap();
         let found = file.metadata().unwrap();
-        assert_eq!((found.mtime(), found.mtime_nsec()), (seconds, fraction));
+        let expected = if seconds == i64::MIN { (earliest, its_fraction) } else { (seconds, fraction) };
+        assert_eq!((found.mtime(), found.mtime_nsec()), expected);
     }
     let access = rustix::fs::access(ground.path("a"), rustix::fs::Access::EXEC_OK);
     assert_eq!(access, Err(Errno::ACCESS));
