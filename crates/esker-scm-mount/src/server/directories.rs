@@ -1,7 +1,8 @@
 //! Directories listed.
 
 use super::Server;
-use esker_scm::{Access, Attributes, FsResult, Kind};
+use crate::attributes::now;
+use esker_scm::{Access, Attributes, Caller, FsResult, Kind};
 use fuser::Request;
 use std::sync::PoisonError;
 
@@ -33,7 +34,7 @@ impl Server {
 
     /// Lists a directory from `from` on until `is_full` has no more room.
     pub(crate) fn list(&self, number: u64, from: u64, mut is_full: impl FnMut(&Listed) -> bool) -> FsResult<()> {
-        self.held(number)?;
+        self.note_listed(number)?;
         let mut at = from;
         loop {
             let entries = self.some_entries(number, at)?;
@@ -52,7 +53,7 @@ impl Server {
         from: u64,
         mut is_full: impl FnMut(&Listed, &Attributes) -> bool,
     ) -> FsResult<()> {
-        self.held(number)?;
+        self.note_listed(number)?;
         let mut at = from;
         loop {
             // Names stay from being listed until their inodes are held.
@@ -73,6 +74,10 @@ impl Server {
                 }
             }
         }
+    }
+
+    fn note_listed(&self, number: u64) -> FsResult<()> {
+        self.system.note_read(&Caller::root(now()), self.held(number)?.handle())
     }
 
     fn some_entries(&self, number: u64, from: u64) -> FsResult<Vec<Listed>> {

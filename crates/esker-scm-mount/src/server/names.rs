@@ -1,7 +1,8 @@
 //! Names looked up, made, moved and removed.
 
 use super::Server;
-use esker_scm::{Attributes, FsError, FsResult, Kind, NewFile, RenameFlags};
+use crate::attributes::now;
+use esker_scm::{Attributes, Caller, FsError, FsResult, Kind, NewFile, RenameFlags};
 use fuser::Request;
 use std::sync::PoisonError;
 
@@ -74,6 +75,9 @@ impl Server {
     }
 
     pub(crate) fn read_link(&self, number: u64) -> FsResult<Vec<u8>> {
-        self.system.read_link(number)
+        let held = self.held(number)?;
+        let target = self.system.read_link(number)?;
+        self.system.note_read(&Caller::root(now()), held.handle())?;
+        Ok(target)
     }
 }

@@ -204,6 +204,41 @@ fn times_are_set_and_permissions_are_asked() {
     assert_eq!(access, Err(Errno::ACCESS));
 }
 
+/// The first time after each change (relatime), and what is noted stays.
+#[test]
+fn directories_that_are_listed_and_links_that_are_read_have_times_of_access() {
+    let Some(mut ground) = Ground::new() else { return };
+    let old = rustix::fs::Timespec { tv_sec: 1_000, tv_nsec: 5 };
+    let times = rustix::fs::Timestamps { last_access: old, last_modification: old };
+    let (folder, link) = (ground.path("folder"), ground.path("link"));
+    fs::create_dir(&folder).unwrap();
+    symlink("folder", &link).unwrap();
+    let accessed = |path: &std::path::Path| {
+        let found = fs::symlink_metadata(path).unwrap();
+        (found.atime(), found.atime_nsec())
+    };
+    let list = || assert_eq!(fs::read_dir(&folder).unwrap().count(), fs::read_dir(&folder).unwrap().count());
+    let read = || assert_eq!(fs::read_link(&link).unwrap().to_str(), Some("folder"));
+    let reads: [(_, &dyn Fn()); 2] = [(&folder, &list), (&link, &read)];
+    let mut noted = Vec::new();
+    for (path, act) in reads {
+        rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        assert_eq!(accessed(path), (1_000, 5));
+        act();
+        let first = accessed(path);
+        assert!(first > (1_000, 5), "{}", path.display());
+        act();
+        assert_eq!(accessed(path), first, "{}: nothing has changed", path.display());
+        noted.push(first);
+    }
+    fs::write(folder.join("file"), "").unwrap();
+    list();
+    assert!(accessed(&folder) > noted[0], "it has changed");
+    noted[0] = accessed(&folder);
+    ground.remount();
+    assert_eq!([accessed(&folder), accessed(&link)], *noted);
+}
+
 /// The kernel keeps what it knows of a file, and asks for permissions alone only if it has to: it has to learn that
 /// writes of others take set-user-ID away.
 #[test]

@@ -2,6 +2,7 @@
 
 use super::FileSystem;
 use super::names::check_name;
+use super::nodes::Handle;
 use super::permission::{Access, Caller, SET_GROUP};
 use super::work::Work;
 use crate::error::{FsError, FsResult};
@@ -35,7 +36,7 @@ pub struct Attributes {
     pub reserved: u64,
     /// Of a device: its number.
     pub device: u64,
-    /// When it was read last; not more often than once after each write (relatime).
+    /// When it was read last; not more often than once after each change (relatime).
     pub accessed: Moment,
     /// When its data were changed last.
     pub modified: Moment,
@@ -139,6 +140,21 @@ impl<P: Persist> FileSystem<P> {
             let page = work.translate(inode.start)?.ok_or(FsError::Stale)?;
             work.read(page * PAGE, &mut target);
             Ok(target)
+        })
+    }
+
+    /// Notes that an open directory was listed, or a symbolic link read: as of files, the first time after each change.
+    ///
+    /// # Errors
+    /// The inode is damaged.
+    pub fn note_read(&self, caller: &Caller<'_>, handle: &Handle) -> FsResult<()> {
+        self.look(|work| {
+            // Changes of names do not come by the open directory, so it does not know whether there were any.
+            let shown = work.attributes(handle.number())?;
+            if shown.accessed <= shown.modified.max(shown.changed) {
+                handle.node.set_accessed(caller.now);
+            }
+            Ok(())
         })
     }
 

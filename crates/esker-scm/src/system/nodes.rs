@@ -124,8 +124,13 @@ impl Node {
     pub(super) fn note_accessed(&self, now: Moment) {
         if self.is_unread.load(Ordering::Relaxed) {
             self.is_unread.store(false, Ordering::Relaxed);
-            self.accessed.store(now.0, Ordering::Relaxed);
+            self.set_accessed(now);
         }
+    }
+
+    /// Notes a read that the inode does not show yet.
+    pub(super) fn set_accessed(&self, now: Moment) {
+        self.accessed.store(now.0, Ordering::Relaxed);
     }
 
     /// When it was last written and read, if the inode does not say so.
