@@ -66,6 +66,8 @@ fn what_only_the_kernel_can_do_is_done_by_it() {
     run(&ground, "runs_programs");
     run(&ground, "maps");
     run(&ground, "sees_no_old_pages_in_a_mapping");
+    run(&ground, "is_told_of_stores_into_holes_of_a_full_pool");
+    fs::remove_file(ground.path("filler")).unwrap();
     run(&ground, "prints");
     run(&ground, "redirects_standard_output");
 }

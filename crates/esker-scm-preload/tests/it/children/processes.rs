@@ -110,6 +110,43 @@ fn maps() {
     }
 }
 
+/// The kernel asks the mount for no room as a page is stored to; it has to say later that there was none.
+#[test]
+#[ignore = "run by a test of `shim`"]
+fn is_told_of_stores_into_holes_of_a_full_pool() {
+    let (by_library, filler) = (make("sparse"), make("filler"));
+    by_library.set_len(1 << 20).unwrap();
+    let mut at = 0;
+    for size in [1 << 20, 4096] {
+        while filler.write_all_at(&vec![1; size], at).is_ok() {
+            at += size as u64;
+        }
+    }
+    let by_kernel = super::model::open_by_kernel("sparse");
+    for (file, other) in [(&by_library, &by_kernel), (&by_kernel, &by_library)] {
+        // SAFETY: a new mapping of a page, which nobody else uses.
+        let (synced, error) = unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let mapped = libc::mmap(std::ptr::null_mut(), 4096, access, libc::MAP_SHARED, file.as_raw_fd(), 8192);
+            assert_ne!(mapped, libc::MAP_FAILED);
+            mapped.cast::<u8>().add(100).write_volatile(7);
+            let synced = (libc::msync(mapped, 4096, libc::MS_SYNC), std::io::Error::last_os_error());
+            mapped.cast::<u8>().add(100).write_volatile(8);
+            libc::munmap(mapped, 4096);
+            synced
+        };
+        assert_eq!((synced, error.raw_os_error()), (-1, Some(libc::ENOSPC)), "msync");
+        // Each open file is told, once.
+        for open in [file, other] {
+            assert_eq!(super::errno_of(open.sync_all()), libc::ENOSPC, "fsync after the end of the mapping");
+            open.sync_data().unwrap();
+        }
+        let mut byte = [1];
+        other.read_exact_at(&mut byte, 8292).unwrap();
+        assert_eq!(byte, [0], "what is gone is a hole as before");
+    }
+}
+
 /// What a new mapping of a file shows in its first byte.
 fn mapped_byte(descriptor: libc::c_int) -> u8 {
     // SAFETY: a new mapping of one page, which is read once.
