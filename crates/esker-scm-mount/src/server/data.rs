@@ -2,7 +2,7 @@
 
 use super::Server;
 use crate::attributes::now;
-use esker_scm::{Access, Allocate, Caller, FsError, FsResult, Handle};
+use esker_scm::{Access, Allocate, Caller, FsResult, Handle};
 use fuser::Request;
 use rustix::fs::{FallocateFlags, OFlags};
 
@@ -143,13 +143,16 @@ impl Server {
         let mut done = 0;
         while done < length {
             let piece = buffer.len().min((length - done) as usize);
-            let read = self.system.read(&caller, source.handle(), from.1 + done, &mut buffer[..piece])?;
-            if read == 0 {
-                break;
-            }
-            match self.system.write(&caller, target.handle(), to.1 + done, &buffer[..read]) {
+            let copied =
+                self.system.read(&caller, source.handle(), from.1 + done, &mut buffer[..piece]).and_then(|read| {
+                    let bytes = &buffer[..read];
+                    self.with_room(|| self.system.write(&caller, target.handle(), to.1 + done, bytes))
+                });
+            match copied {
+                Ok(0) => break,
                 Ok(written) => done += written as u64,
-                Err(FsError::NoSpace) if done > 0 => break,
+                // What was copied is told; whoever goes on is told why it cannot be.
+                Err(_) if done > 0 => break,
                 Err(error) => return Err(error),
             }
         }

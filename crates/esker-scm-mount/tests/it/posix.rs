@@ -137,6 +137,27 @@ fn ranges_are_allocated_punched_found_and_copied() {
 }
 
 #[test]
+fn what_was_copied_before_a_copy_had_to_end_is_told() {
+    let Some(ground) = Ground::new() else { return };
+    let content = bytes(3 << 20, 9);
+    fs::write(ground.path("a"), &content).unwrap();
+    let (a, b) = (File::open(ground.path("a")).unwrap(), File::create_new(ground.path("b")).unwrap());
+    // The largest file of this pool: half of its virtual space.
+    let largest = 512 << 20;
+    b.set_len(largest).unwrap();
+    assert_eq!(b.set_len(largest + 1).unwrap_err().kind(), std::io::ErrorKind::FileTooLarge);
+    let (mut from, mut to) = (0, largest - (3 << 19));
+    let copied = rustix::fs::copy_file_range(&a, Some(&mut from), &b, Some(&mut to), 3 << 20).unwrap();
+    assert!(copied > 0 && to == largest - (3 << 19) + copied as u64);
+    let mut found = vec![0; copied];
+    let read = File::open(ground.path("b")).unwrap();
+    std::os::unix::fs::FileExt::read_exact_at(&read, &mut found, to - copied as u64).unwrap();
+    assert!(found == content[..copied]);
+    let copied = rustix::fs::copy_file_range(&a, Some(&mut 0), &b, Some(&mut (largest - 5)), 10);
+    assert_eq!(copied, Err(Errno::FBIG), "nothing could be copied");
+}
+
+#[test]
 fn a_full_pool_says_so_and_has_room_again() {
     let Some(mut ground) = Ground::new() else { return };
     let mut file = File::create_new(ground.path("large")).unwrap();
