@@ -18,7 +18,7 @@ const STREAMING_MIN: usize = 1024;
 pub(super) const ZERO_MAX: u64 = 64;
 
 /// Pages that were written by a step: what the caller notes once they are durable.
-struct Step {
+pub(super) struct Step {
     written: usize,
     size: u64,
     added: Vec<Extent>,
@@ -97,8 +97,7 @@ impl<P: Persist> FileSystem<P> {
         while done < bytes.len() {
             self.zero_gap(handle, data, offset)?;
             let (at, rest) = (offset + done as u64, &bytes[done..]);
-            let write =
-                |is_whole| self.transact(|work| work.write_step(caller, handle.number(), data, (at, rest), is_whole));
+            let write = |is_whole| self.transact(|work| work.write_step(caller, handle, data, (at, rest), is_whole));
             let step = match write(true) {
                 Err(FsError::NoSpace) => write(false),
                 step => step,
@@ -114,7 +113,6 @@ impl<P: Persist> FileSystem<P> {
                 Err(error) => return Err(error),
             }
         }
-        handle.node.was_written();
         Ok(done)
     }
 
@@ -223,15 +221,15 @@ fn store<P: Persist>(persist: &P, mode: Mode, at: u64, bytes: &[u8]) {
 impl<P: Persist> Work<'_, P> {
     /// Writes up to the end of a run of the file: data first, then one transaction that maps their pages and sets the
     /// size. If the pool has too few pages, nothing is written if `is_whole`, else what fits.
-    fn write_step(
+    pub(super) fn write_step(
         &mut self,
         caller: &Caller<'_>,
-        number: u64,
+        handle: &Handle,
         data: &Data,
         (offset, bytes): (u64, &[u8]),
         is_whole: bool,
     ) -> FsResult<Step> {
-        let mut inode = self.inode(number)?;
+        let mut inode = self.inode(handle.number())?;
         let first = offset / PAGE;
         let run_end = (first / RUN + 1) * RUN;
         let mut bytes = &bytes[..bytes.len().min((run_end * PAGE - offset) as usize)];
@@ -258,11 +256,10 @@ impl<P: Persist> Work<'_, P> {
         (inode.modified, inode.changed) = (caller.now, caller.now);
         if !caller.is_root() {
             clear_set_id(&mut inode);
-            if let Some(node) = self.state.open.get(&number) {
-                node.note_permissions(&inode);
-            }
+            handle.node.note_permissions(&inode);
         }
-        self.put_inode(number, &inode)?;
+        self.put_inode(handle.number(), &inode)?;
+        self.state.pending.written.push(handle.number());
         Ok(Step { written: bytes.len(), size, added })
     }
 

@@ -104,12 +104,11 @@ impl Node {
     /// Notes reads and writes of clients.
     pub(super) fn note_shared_times(&self, data: &Data) {
         let Some(shared) = &data.shared else { return };
-        if let Some(modified) = shared.take_modified() {
-            self.note_modified(modified);
-        }
-        if let Some(accessed) = shared.take_accessed() {
-            self.note_accessed(accessed);
-        }
+        let (modified, accessed) = (shared.take_modified(), shared.take_accessed());
+        let is_read_later = accessed > modified;
+        accessed.filter(|_| !is_read_later).into_iter().for_each(|accessed| self.note_accessed(accessed));
+        modified.into_iter().for_each(|modified| self.note_modified(modified));
+        accessed.filter(|_| is_read_later).into_iter().for_each(|accessed| self.note_accessed(accessed));
     }
 
     /// Notes a write that the inode does not show yet.
@@ -300,11 +299,13 @@ impl<P: Persist> FileSystem<P> {
     /// Makes everything durable.
     ///
     /// # Errors
-    /// The device fails.
+    /// The device fails. If an inode is damaged, all but that is durable.
     pub fn sync_all(&self) -> FsResult<()> {
         let nodes: Vec<Arc<Node>> = self.look(|work| Ok(work.state.open.values().cloned().collect()))?;
+        let mut first = Ok(());
         for node in nodes {
-            self.transact(|work| work.settle_node(&node))?;
+            let settled = self.transact(|work| work.settle_node(&node));
+            first = first.and(settled);
             // Whoever has it locked is counted the next time.
             if let Ok(data) = node.data.try_read() {
                 self.count_shared_writes(&data);
@@ -312,7 +313,7 @@ impl<P: Persist> FileSystem<P> {
         }
         self.wear.flush(&self.persist, &self.header.geometry);
         self.persist.fence()?;
-        Ok(())
+        first
     }
 }
 
@@ -327,5 +328,60 @@ impl<P: Persist> Work<'_, P> {
             node.forget(times);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Mode;
+    use crate::persist::Recording;
+    use crate::system::{Caller, NewFile, ROOT, mkfs};
+
+    fn at(now: i64) -> Caller<'static> {
+        Caller::root(Moment(now))
+    }
+
+    fn system() -> FileSystem<Recording> {
+        let pool = Recording::new(vec![0; 256 << 12]);
+        mkfs(&pool, [7; 16], &at(1)).unwrap();
+        FileSystem::mount(pool, Mode::Metadata).unwrap()
+    }
+
+    /// A file that was overwritten at 30.
+    fn overwritten(system: &FileSystem<Recording>, name: &str) -> Handle {
+        let number = system.make(&at(10), ROOT, name.as_bytes(), &NewFile::new(Kind::File, 0o644)).unwrap().number;
+        let handle = system.open(number).unwrap();
+        system.write(&at(20), &handle, 0, b"12345").unwrap();
+        system.write(&at(30), &handle, 0, b"1").unwrap();
+        handle
+    }
+
+    /// From the moment that the state is unlocked, others settle times: while the writer has more to do.
+    #[test]
+    fn a_time_that_is_in_memory_ends_with_the_transaction_of_a_later_write() {
+        let system = system();
+        let handle = overwritten(&system, "a");
+        let modified = || system.attributes(handle.number()).unwrap().modified;
+        assert_eq!(modified(), Moment(30));
+        let data = handle.node.lock().unwrap();
+        system.transact(|work| work.write_step(&at(40), &handle, &data, (5, b"6"), true)).unwrap();
+        system.sync_all().unwrap();
+        drop(data);
+        assert_eq!(modified(), Moment(40));
+        system.close(handle).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_inode_keeps_nothing_else_from_being_durable() {
+        let system = system();
+        let (damaged, other) = (overwritten(&system, "a"), overwritten(&system, "b"));
+        let address = system.look(|work| work.inode_address(damaged.number())).unwrap();
+        system.persist.flip(8 * (address + 100));
+        assert!(system.sync_all().is_err());
+        let inode = system.look(|work| work.inode(other.number())).unwrap();
+        assert_eq!(inode.modified, Moment(30), "its inode shows it");
+        system.close(other).unwrap();
+        assert!(system.close(damaged).is_err());
     }
 }

@@ -45,10 +45,10 @@ impl<P: Persist> FileSystem<P> {
                 handle.node.note_permissions(&inode);
             }
             work.put_inode(handle.number(), &inode)?;
+            work.state.pending.written.push(handle.number());
             Ok(Attributes::of(handle.number(), &inode))
         })?;
         data.size = size;
-        handle.node.was_written();
         Ok(attributes)
     }
 
@@ -110,10 +110,10 @@ impl<P: Persist> FileSystem<P> {
             work.reserve(&mut inode, size.div_ceil(PAGE))?;
             inode.size = size;
             (inode.modified, inode.changed) = (caller.now, caller.now);
+            work.state.pending.written.push(handle.number());
             work.put_inode(handle.number(), &inode)
         })?;
         data.size = size;
-        handle.node.was_written();
         Ok(())
     }
 

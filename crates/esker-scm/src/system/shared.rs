@@ -55,6 +55,8 @@ impl Node {
         let locked_record = data.shared.clone();
         if let Some(record) = &locked_record {
             record.lock();
+            // They are earlier than what whoever locks it does.
+            self.note_shared_times(&data);
         }
         Ok(Locked { node: self, data, locked_record })
     }

@@ -23,15 +23,18 @@ pub(super) struct Pending {
     pub(super) names: Vec<NameChange>,
     /// Directories that got a page.
     pub(super) grown: Vec<u64>,
+    /// Open files, by number, whose inodes show the time of the write that the transaction makes.
+    pub(super) written: Vec<u64>,
 }
 
 impl Pending {
     fn is_empty(&self) -> bool {
-        let Pending { taken, freed, taken_virtual, freed_virtual, taken_inodes, freed_inodes, names, grown } = self;
+        let Pending { taken, freed, taken_virtual, freed_virtual, taken_inodes, freed_inodes, .. } = self;
+        let Pending { names, grown, written, .. } = self;
         let has_pages = !taken.is_empty() || !freed.is_empty();
         let has_virtual_pages = !taken_virtual.is_empty() || !freed_virtual.is_empty();
         let has_inodes = !taken_inodes.is_empty() || !freed_inodes.is_empty();
-        !has_pages && !has_virtual_pages && !has_inodes && names.is_empty() && grown.is_empty()
+        !has_pages && !has_virtual_pages && !has_inodes && names.is_empty() && grown.is_empty() && written.is_empty()
     }
 
     /// Frees a physical page.
@@ -211,6 +214,8 @@ impl State {
                 directory.commit(&change);
             }
         }
+        // Before others look: they would take an earlier time, which is in memory only, for the last one.
+        pending.written.iter().filter_map(|number| self.open.get(number)).for_each(|node| node.was_written());
     }
 
     fn settle_abort(&mut self) {

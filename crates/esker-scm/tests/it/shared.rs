@@ -135,6 +135,31 @@ fn what_clients_write_has_a_time_and_the_size_is_told() {
     assert_eq!(system.set_size(&CALLER, &system.open(number).unwrap(), u64::MAX).unwrap_err().errno(), 27);
 }
 
+#[test]
+fn times_of_clients_are_settled_by_fsync_and_end_before_those_of_later_calls() {
+    let system = FileSystem::mount(Recording::new(new_pool(512)), Mode::Metadata).unwrap();
+    let file = make(&system, "a");
+    let record = Arc::new(Record::default());
+    system.append(&CALLER, &file, b"12345").unwrap();
+    system.share(&file, record.clone()).unwrap();
+    let modified = || system.attributes(file.number()).unwrap().modified;
+    let calls: [&dyn Fn(&Caller<'_>); 3] = [
+        &|caller| assert_eq!(system.set_size(caller, &file, 3).unwrap().size, 3),
+        &|caller| assert_eq!(system.write(caller, &file, 0, b"123456").unwrap(), 6),
+        &|caller| assert_eq!(system.write(caller, &file, 0, b"1").unwrap(), 1),
+    ];
+    for (round, call) in (1..).zip(calls) {
+        record.modified.store(10_000 * round, Ordering::Relaxed);
+        call(&Caller::root(Moment(10_000 * round + 1)));
+        assert_eq!(modified(), Moment(10_000 * round + 1), "call {round}");
+    }
+    record.modified.store(50_000, Ordering::Relaxed);
+    system.sync(&file).unwrap();
+    let pool = Recording::new(system.persist().image());
+    let again = FileSystem::mount(pool, Mode::Metadata).unwrap();
+    assert_eq!(again.attributes(file.number()).unwrap().modified, Moment(50_000), "it is durable");
+}
+
 /// What clients say that they wrote is counted as wear, spread evenly, and no more than they can have written.
 #[test]
 fn what_clients_write_wears_the_pages_of_the_file() {
