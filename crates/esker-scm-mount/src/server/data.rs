@@ -60,7 +60,7 @@ impl Server {
         (offset, bytes): (u64, &[u8]),
         (flags, is_from_mapping): (i32, bool),
     ) -> FsResult<usize> {
-        self.note_change();
+        let _changing = self.changing();
         let held = self.held(number)?;
         let handle = held.handle();
         let had_set_id = handle.has_set_id();
@@ -108,7 +108,7 @@ impl Server {
         (offset, length): (u64, u64),
         mode: i32,
     ) -> FsResult<bool> {
-        self.note_change();
+        let _changing = self.changing();
         let (keep, zero) = (FallocateFlags::KEEP_SIZE, FallocateFlags::ZERO_RANGE);
         let what = match FallocateFlags::from_bits_retain(mode as u32) {
             flags if flags.is_empty() => Allocate::Extend,
@@ -134,7 +134,7 @@ impl Server {
 
     /// copy_file_range; how many bytes were copied.
     pub(crate) fn copy(&self, request: &Request, from: (u64, u64), to: (u64, u64), length: u64) -> FsResult<u64> {
-        self.note_change();
+        let _changing = self.changing();
         let caller = Caller { user: request.uid(), group: request.gid(), groups: &[], now: now() };
         let (source, target) = (self.held(from.0)?, self.held(to.0)?);
         let length = length.min(COPIED_MAX);

@@ -50,6 +50,15 @@ pub(crate) struct Server {
     removed: AtomicI64,
 }
 
+/// A call that changes something.
+struct Changing<'a>(&'a Server);
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        self.0.note_change();
+    }
+}
+
 impl Server {
     /// A server for all users, or for one.
     pub(crate) fn new(system: FileSystem<Mapped>, only_user: Option<u32>) -> FsResult<Server> {
@@ -131,6 +140,12 @@ impl Server {
         self.is_changed.store(true, Ordering::Relaxed);
     }
 
+    /// Notes a change when what is returned is dropped, which has to be after the call that makes it: a flush meanwhile
+    /// may come too early for it.
+    fn changing(&self) -> Changing<'_> {
+        Changing(self)
+    }
+
     /// The kernel forgets what it was told `lookups` times.
     pub(crate) fn forget(&self, number: u64, lookups: u64) {
         self.inodes.forget(number, lookups);
@@ -172,7 +187,7 @@ impl Server {
         (size, is_open): (Option<u64>, bool),
         changes: &Changes,
     ) -> FsResult<Attributes> {
-        self.note_change();
+        let _changing = self.changing();
         let mut resized = None;
         if let Some(size) = size {
             let held = self.held(number)?;
@@ -252,6 +267,15 @@ mod tests {
         server.tend().unwrap();
         server.tend().unwrap();
         assert!(server.system.is_clean().unwrap());
+    }
+
+    #[test]
+    fn a_change_during_a_flush_is_flushed_the_next_time() {
+        let (_folder, server) = server(None);
+        let changing = server.changing();
+        server.tend().unwrap();
+        drop(changing);
+        assert!(server.is_changed.load(Ordering::Relaxed));
     }
 
     #[test]
