@@ -17,7 +17,7 @@ pub enum Allocate {
     Extend,
     /// Maps pages only.
     KeepSize,
-    /// Makes the range a hole.
+    /// Makes the range a hole. Where the pool has no page left for the mapping table, pages of a run become zeroes.
     PunchHole,
     /// Makes the range zeroes, and the file larger if it ends beyond it.
     ZeroRange,
@@ -95,8 +95,10 @@ impl<P: Persist> FileSystem<P> {
             Allocate::PunchHole => self.punch(handle, &mut data, offset, end)?,
             Allocate::ZeroRange | Allocate::ZeroRangeKeepSize => {
                 let within = end.min(data.size);
-                self.punch(handle, &mut data, offset, within)?;
+                // First what may fail.
                 self.map_range(handle, &mut data, offset, within)?;
+                zero(&self.persist, &data, offset, within);
+                self.persist.fence()?;
             }
             Allocate::Extend | Allocate::KeepSize => self.map_range(handle, &mut data, offset, end)?,
         }
@@ -133,7 +135,14 @@ impl<P: Persist> FileSystem<P> {
         }
         zero(&self.persist, data, from, first * PAGE);
         zero(&self.persist, data, last * PAGE, to);
-        self.unmap(handle, data, first, last)
+        match self.unmap(handle, data, first, last) {
+            // There is no page for a leaf: what is still mapped is zeroed.
+            Err(FsError::NoSpace) => {
+                zero(&self.persist, data, from, to);
+                Ok(self.persist.fence()?)
+            }
+            unmapped => unmapped,
+        }
     }
 
     /// Maps all pages with bytes `from` to `to`. New ones are zero where they lie in the file.

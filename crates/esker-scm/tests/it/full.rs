@@ -159,6 +159,32 @@ fn a_hole_is_punched_in_a_full_pool() {
     end(system, [holed, other]);
 }
 
+/// What is mapped needs no new page to be zero. Where holes in the range cannot get any, no byte changes.
+#[test]
+fn a_range_within_a_run_becomes_zeroes_in_a_full_pool() {
+    for what in [Allocate::ZeroRange, Allocate::ZeroRangeKeepSize, Allocate::PunchHole] {
+        let system = FileSystem::mount(Recording::without_crashes(new_pool(4096)), Mode::Metadata).unwrap();
+        let (file, other) = (make(&system, "file"), make(&system, "other"));
+        system.write(&CALLER, &file, 0, &vec![7; (2 * RUN * PAGE) as usize]).unwrap();
+        system.set_size(&CALLER, &file, 4 * RUN * PAGE).unwrap();
+        append_all(&system, &other, 8);
+        system.allocate(&CALLER, &file, 100 * PAGE, 600 * PAGE, what).unwrap();
+        assert_pages(&system, &file, (0, 100), 7);
+        assert_pages(&system, &file, (100, 600), 0);
+        assert_pages(&system, &file, (700, 2 * RUN - 700), 7);
+        let holes = system.allocate(&CALLER, &file, 10 * PAGE, 4 * RUN * PAGE - 10 * PAGE, what);
+        match what {
+            Allocate::PunchHole => assert_eq!(holes, Ok(())),
+            _ => {
+                assert_eq!(holes, Err(FsError::NoSpace));
+                assert_pages(&system, &file, (0, 100), 7);
+                assert_pages(&system, &file, (700, 2 * RUN - 700), 7);
+            }
+        }
+        end(system, [file, other]);
+    }
+}
+
 /// More attributes than a file may have are no reason to take what others preallocated.
 #[test]
 fn attributes_beyond_their_limit_leave_the_space_of_others() {
