@@ -49,6 +49,8 @@ pub(crate) struct Log {
     /// Ranges that the last transaction stored to, and the thread that wrote them back.
     last: Vec<(u64, u64)>,
     last_thread: Option<ThreadId>,
+    /// Why a transaction could not be made durable.
+    failed: Option<PersistError>,
 }
 
 impl Log {
@@ -64,7 +66,7 @@ impl Log {
             }
         }
         persist.fence()?;
-        let mut log = Log { sequence, mode, last: Vec::new(), last_thread: None };
+        let mut log = Log { sequence, mode, last: Vec::new(), last_thread: None, failed: None };
         log.empty(persist, plan)?;
         Ok(log)
     }
@@ -77,8 +79,27 @@ impl Log {
         Ok(())
     }
 
+    /// Whether transactions can be made. After one that failed there are no more until the next mount, which may find
+    /// that one in the log, and make it: neither what it has in the log nor the pages that it took are used again.
+    ///
+    /// # Errors
+    /// One has failed, for this reason.
+    pub(crate) fn check(&self) -> Result<(), PersistError> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
     /// Makes the transaction durable, then its stores in place. It is empty afterwards.
     pub(crate) fn commit<P: Persist>(
+        &mut self,
+        persist: &P,
+        plan: &Geometry,
+        transaction: &mut Transaction,
+    ) -> Result<(), PersistError> {
+        self.check()?;
+        self.make(persist, plan, transaction).inspect_err(|&error| self.failed = Some(error))
+    }
+
+    fn make<P: Persist>(
         &mut self,
         persist: &P,
         plan: &Geometry,
@@ -136,4 +157,83 @@ pub(crate) fn read_half<P: Persist>(persist: &P, plan: &Geometry, half: u64) -> 
     persist.read(plan.log_half(half), &mut image);
     let is_whole = seal::is_sound(&image, half) && transaction::is_well_formed(&image, plan);
     is_whole.then_some((sequence, image))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::persist::{Persist, PersistError, Recording};
+    use crate::system::{Caller, FileSystem, NewFile, ROOT, mkfs};
+    use crate::{FsError, Kind, Mode, Moment};
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    /// A device that fails for good.
+    struct Failing {
+        below: Recording,
+        /// How many fences succeed before that.
+        fences: AtomicI64,
+    }
+
+    const FAILED: PersistError = PersistError { code: 5 };
+
+    impl Persist for Failing {
+        fn len(&self) -> u64 {
+            self.below.len()
+        }
+
+        fn read(&self, at: u64, into: &mut [u8]) {
+            self.below.read(at, into);
+        }
+
+        fn write(&self, at: u64, bytes: &[u8]) {
+            self.below.write(at, bytes);
+        }
+
+        fn write_streaming(&self, at: u64, bytes: &[u8]) {
+            self.below.write_streaming(at, bytes);
+        }
+
+        fn zero_streaming(&self, at: u64, length: u64) {
+            self.below.zero_streaming(at, length);
+        }
+
+        fn write_back(&self, at: u64, length: u64) {
+            self.below.write_back(at, length);
+        }
+
+        fn fence(&self) -> Result<(), PersistError> {
+            let has_failed = self.fences.fetch_sub(1, Ordering::Relaxed) <= 0;
+            if has_failed { Err(FAILED) } else { self.below.fence() }
+        }
+    }
+
+    /// A transaction that failed may be in the log all the same, and be made by the next mount. What it has mapped is
+    /// nobody else's until then.
+    #[test]
+    fn pages_of_a_transaction_that_failed_are_given_to_no_other() {
+        const PAGE: usize = 4096;
+        let caller = Caller::root(Moment(1));
+        for fences in 0..3 {
+            let below = Recording::without_crashes(vec![0; 256 * PAGE]);
+            mkfs(&below, [7; 16], &caller).unwrap();
+            let pool = Failing { below, fences: AtomicI64::new(i64::MAX) };
+            let system = FileSystem::mount(pool, Mode::Metadata).unwrap();
+            let open = |name: &[u8]| {
+                let made = system.make(&caller, ROOT, name, &NewFile::new(Kind::File, 0o600)).unwrap();
+                system.open(made.number).unwrap()
+            };
+            let (first, second) = (open(b"first"), open(b"second"));
+            system.persist().fences.store(fences, Ordering::Relaxed);
+            let written = system.write(&caller, &first, 0, &[1; PAGE]);
+            for _ in 0..2 {
+                assert_eq!(system.write(&caller, &second, 0, &[2; PAGE]), Err(FsError::Persist(FAILED)));
+            }
+            let (number, image) = (first.number(), system.persist().below.image());
+            let again = FileSystem::mount(Recording::without_crashes(image), Mode::Metadata).unwrap();
+            let first = again.open(number).unwrap();
+            let mut bytes = [0; PAGE];
+            let length = again.read(&caller, &first, 0, &mut bytes).unwrap();
+            assert!(bytes[..length].iter().all(|&byte| byte == 1), "after {fences} fences: {}", bytes[0]);
+            assert!(length == PAGE || written.is_err(), "what was told is there");
+        }
+    }
 }

@@ -128,6 +128,7 @@ impl<'a, P: Persist> Work<'a, P> {
     /// Makes a transaction of `call`: it is committed if the call succeeds, and else forgotten, so that nothing of it
     /// becomes a part of the next one.
     pub(super) fn attempt<T>(&mut self, call: impl FnOnce(&mut Self) -> FsResult<T>) -> FsResult<T> {
+        self.state.log.check()?;
         let result = call(self).and_then(|result| self.commit().map(|()| result));
         if result.is_err() {
             self.abort();
