@@ -83,7 +83,6 @@ impl<P: Persist> FileSystem<P> {
     /// A call has panicked while it changed the file.
     pub fn unshare(&self, handle: &Handle) -> FsResult<()> {
         let mut data = handle.node.lock()?;
-        handle.node.note_shared_times(&data);
         self.count_shared_writes(&data);
         data.shared = None;
         Ok(())
