@@ -93,6 +93,13 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// The simulated devices called `name`: one, or several, which are then `ssd0.0`, `ssd0.1` and so on.
+    pub fn devices_called(&self, name: &str) -> Vec<&DeviceReport> {
+        let is_called =
+            |device: &str| device.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.devices.iter().filter(|(device, _)| is_called(device)).map(|(_, device)| device).collect()
+    }
+
     /// A design that has not been simulated yet, without what is particular to an offer: product, price and life.
     pub fn new(name: &str, title: &str, kind: &str, device_count: u32) -> Self {
         Self {

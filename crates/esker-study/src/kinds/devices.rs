@@ -61,11 +61,6 @@ fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
     Ok(offers)
 }
 
-/// What one device of a part is called in a simulation.
-pub(crate) fn device_name(part: &Part<'_>) -> &'static str {
-    if part.product.kind == "ssd" { "ssd" } else { "disk" }
-}
-
 /// Returns an offer of devices of one product for each of `copies` copies of the data.
 pub(crate) fn offer(part: Part<'_>, copies: u32) -> Offer<'_> {
     Offer { kind: &ENTRY, arrangement: Arc::new(Devices), parts: vec![part], copies }
@@ -82,12 +77,12 @@ impl Arrangement for Devices {
             "ssd" => {
                 let (drive, flash) = drive(part, data)?;
                 let drive = drive.preconditioned(PreconditionKind::Steady, data.utilisation);
-                (striped(device_name(part), drive, part.count)?, Some(flash))
+                (striped(part.device_name(), drive, part.count)?, Some(flash))
             }
             _ => {
                 let settings = disk_settings(part.product, part.capacity.bytes);
                 let settings = settings.ok_or_else(|| settings_fault(part.product))?;
-                (striped(device_name(part), DeviceDescription::new(settings), part.count)?, None)
+                (striped(part.device_name(), DeviceDescription::new(settings), part.count)?, None)
             }
         };
         Ok(Design {

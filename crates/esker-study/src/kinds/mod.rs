@@ -14,7 +14,7 @@ use esker_results::study::Assumption;
 use crate::offers::{KindCapability, KindEntry, Offer, OfferInputs};
 use crate::{StudyError, StudySettings};
 
-pub(crate) use devices::{device_name, offer as devices_alone};
+pub(crate) use devices::offer as devices_alone;
 
 /// The kinds of designs. Those on request are searched in this order.
 pub(crate) static KINDS: &[KindEntry] = &[devices::ENTRY, volumes::ENTRY, hybrid::ENTRY, cache::ENTRY];

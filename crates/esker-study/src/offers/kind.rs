@@ -109,6 +109,12 @@ pub(crate) trait Arrangement: Debug + Send + Sync {
     /// Makes the design to simulate for the touched data.
     fn design(&self, offer: &Offer<'_>, data: TouchedData) -> Result<Design, StudyError>;
 
+    /// What a simulated device of a part is called, by the place of the part in the offer. The names of several begin
+    /// with it.
+    fn device_name(&self, offer: &Offer<'_>, part: usize) -> String {
+        offer.parts[part].device_name().to_string()
+    }
+
     /// What follows the names of the parts in an offer's name. With it, names are unique.
     fn name_suffix(&self) -> String {
         String::new()

@@ -24,6 +24,7 @@ use crate::{DesignFault, StudyError};
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 pub use in_use::InUse;
 pub(crate) use kind::{Arrangement, DesignFamily, DesignKind, KindCapability, KindEntry, OfferInputs, RuledOutBy};
+pub(crate) use price::mean_busy;
 pub(crate) use simulated_part::{PartMinimum, RAW_MIN, TouchedData, drive, min_note, smallest_part};
 
 /// Offers have at most this many devices of a product, unless the capacity needs more.
@@ -83,6 +84,11 @@ impl<'a> Part<'a> {
 }
 
 impl Part<'_> {
+    /// What one device is called in a simulation, if there are none of other products like it.
+    pub(crate) fn device_name(&self) -> &'static str {
+        if self.product.kind == "ssd" { "ssd" } else { "disk" }
+    }
+
     /// Capacity of one copy's devices, in bytes. Mirrors count once.
     pub(crate) fn bytes(&self) -> u64 {
         self.capacity.bytes.0.saturating_mul(self.count.into())

@@ -2,6 +2,7 @@
 
 use esker_catalogue::{Cost, Money, Running, cloud_cost, owned_cost};
 use esker_core::Power;
+use esker_results::DeviceReport;
 use esker_results::study::{Candidate, Electricity};
 
 use super::{Offer, Part, Terms};
@@ -64,21 +65,18 @@ impl Offer<'_> {
         parts.filter_map(|(part, &busy)| part.electricity(self.copies, busy, running)).collect()
     }
 
-    /// Returns for each part the share of the time in which its simulated devices were at work: that of their busiest
-    /// resource.
+    /// Returns for each part the share of the time in which one of its simulated devices was at work, on average over
+    /// these: each draws power for what it does itself. None are simulated of what holds nothing that is asked for.
     pub(crate) fn busy_shares(&self, simulated: &Candidate) -> Vec<f64> {
-        if self.only().is_some() {
-            return vec![simulated.limits.first().map_or(0.0, |limit| limit.utilisation)];
-        }
-        let of = |part: &Part<'_>| {
-            let devices = simulated.devices.values().filter(|device| match part.product.kind.as_str() {
-                "ssd" => device.flash.is_some(),
-                _ => device.disk.is_some(),
-            });
-            devices.flat_map(|device| device.utilisation.values()).copied().fold(0.0, f64::max)
-        };
-        self.parts.iter().map(of).collect()
+        let of = |part: usize| mean_busy(&simulated.devices_called(&self.arrangement.device_name(self, part)));
+        (0..self.parts.len()).map(|part| of(part).unwrap_or(0.0)).collect()
     }
+}
+
+/// The mean share of the time in which the busiest resource of each of `devices` was busy; `None` without devices.
+pub(crate) fn mean_busy(devices: &[&DeviceReport]) -> Option<f64> {
+    let each = devices.iter().map(|device| device.busiest_share());
+    (!devices.is_empty()).then(|| each.sum::<f64>() / devices.len() as f64)
 }
 
 /// Adds the costs of two parts. The sum is as old as the older price.
@@ -92,5 +90,53 @@ fn sum(one: Cost, other: Cost) -> Cost {
         as_of: one.as_of.min(other.as_of),
         assumed: one.assumed || other.assumed,
         power_is_assumed: one.power_is_assumed || other.power_is_assumed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_results::study::ResourceLimit;
+
+    use super::*;
+    use crate::kinds::devices_alone;
+
+    /// A simulated design whose devices have these busy shares by resource, of which the bus has the highest peak.
+    fn simulated(devices: &[(&str, &[(&str, f64)])]) -> Candidate {
+        let device = |&(name, busy): &(&str, &[(&str, f64)])| {
+            let utilisation = busy.iter().map(|&(resource, share)| (resource.to_string(), share)).collect();
+            (name.to_string(), DeviceReport { utilisation, ..DeviceReport::default() })
+        };
+        let bus = ResourceLimit { resource: "bus".into(), utilisation: 0.1, busiest: 1.0, peak: 1.0, peak_s: 0.0 };
+        Candidate {
+            devices: devices.iter().map(device).collect(),
+            limits: vec![bus],
+            ..Candidate::new("design", "design", "ssd", 2)
+        }
+    }
+
+    /// The peak of a bus draws no power at other times; what its dies did all the time does.
+    #[test]
+    fn a_device_draws_power_for_as_long_as_its_busiest_part_works() {
+        let catalogue = crate::builtin_catalogue("current").unwrap();
+        let part = |name: &str, count: u32| {
+            let product = catalogue.product(name).unwrap();
+            Part::bought(product, product.capacities[0], count)
+        };
+        let drives = |count| devices_alone(part("micron-5400-pro", count), 1);
+        let one = simulated(&[("ssd", &[("bus", 0.1), ("die", 0.6)])]);
+        assert_eq!(drives(1).busy_shares(&one), [0.6]);
+        // Two drives, of which one does all the work, draw what two drives draw that share it.
+        let shares = |busy: [f64; 2]| {
+            let [first, second] = busy.map(|busy| [("die", busy)]);
+            drives(2).busy_shares(&simulated(&[("array", &[]), ("ssd.0", &first), ("ssd.1", &second)]))
+        };
+        assert_eq!((shares([0.6, 0.0]), shares([0.3, 0.3])), (vec![0.3], vec![0.3]));
+        // Each product of a pair has its own.
+        let pair = Offer { parts: vec![part("micron-5400-pro", 2), part("toshiba-mg10", 1)], ..drives(1) };
+        let both = [("ssd.0", &[("die", 0.2)][..]), ("ssd.1", &[("die", 0.4)]), ("disk", &[("arm", 0.9)])];
+        let shares = pair.busy_shares(&simulated(&both));
+        assert!((shares[0] - 0.3).abs() < 1e-12 && shares[1] == 0.9, "{shares:?}");
+        // A design that could not be simulated did nothing.
+        assert_eq!(pair.busy_shares(&simulated(&[])), [0.0, 0.0]);
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn volume_name(number: usize, part: &Part<'_>) -> String {
 
 /// The name of one device of a part, with which those of several begin.
 pub(super) fn device_name(number: usize, part: &Part<'_>) -> String {
-    format!("{}{number}", crate::kinds::device_name(part))
+    format!("{}{number}", part.device_name())
 }
 
 /// Devices of a type in use and bought ones as one part.
@@ -168,6 +168,16 @@ impl Arrangement for Mix {
         })
     }
 
+    fn device_name(&self, offer: &Offer<'_>, part: usize) -> String {
+        let mut behind = 0;
+        let is_in = |volume: &Volume| {
+            behind += volume.parts;
+            part < behind
+        };
+        let number = self.volumes.iter().position(is_in).expect("every part is of a volume");
+        device_name(number, &offer.parts[part])
+    }
+
     fn in_title(&self, _: &Offer<'_>) -> Option<String> {
         None
     }
@@ -195,4 +205,36 @@ fn sum(one: Option<FlashOnSale>, other: Option<FlashOnSale>) -> Option<FlashOnSa
         warranty,
         cycles_are_stated: one.cycles_are_stated && other.cycles_are_stated,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_results::DeviceReport;
+    use esker_results::study::Candidate;
+
+    use super::*;
+    use crate::offers::Terms;
+
+    /// Flash of two sorts, of which the second is in use and bought, and disks that nobody asks for anything.
+    #[test]
+    fn each_type_of_a_mix_draws_power_for_its_own_work() {
+        let catalogue = crate::hybrid_tests::small();
+        let part = |product: usize, terms: Terms| {
+            let product = &catalogue.products[product];
+            Part { terms, ..Part::bought(product, product.capacities[0], 1) }
+        };
+        let flash = catalogue.products.iter().position(|product| product.kind == "ssd").unwrap();
+        let volumes = [
+            vec![part(flash, Terms::Bought)],
+            vec![part(flash, Terms::InUse), part(flash, Terms::Bought)],
+            vec![part(1 - flash, Terms::Bought)],
+        ];
+        let busy = |share: f64| DeviceReport { utilisation: [("die".to_string(), share)].into(), ..Default::default() };
+        let devices = [("ssd0", 0.9), ("ssd1.0", 0.1), ("ssd1.1", 0.3)];
+        let simulated = Candidate {
+            devices: devices.into_iter().map(|(name, share)| (name.to_string(), busy(share))).collect(),
+            ..Candidate::new("mix", "mix", "hybrid", 4)
+        };
+        assert_eq!(offer(&volumes, Vec::new(), 1).busy_shares(&simulated), [0.9, 0.2, 0.2, 0.0]);
+    }
 }

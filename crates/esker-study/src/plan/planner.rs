@@ -157,7 +157,7 @@ impl<'a> Planner<'a> {
     pub(super) fn device_name(&self, plan: &Plan, at: usize) -> String {
         let part = &self.model.types[at].part;
         match &self.volumes(plan).concat()[..] {
-            [_] => crate::kinds::device_name(part).to_string(),
+            [_] => part.device_name().to_string(),
             _ => mix::device_name(plan.counts[..at].iter().filter(|&&count| count > 0).count(), part),
         }
     }

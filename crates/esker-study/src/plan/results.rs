@@ -10,6 +10,7 @@ use super::moments::QUANTILE;
 use super::planner::Planner;
 use super::solved::Solved;
 use crate::StudyError;
+use crate::offers::mean_busy;
 
 pub(super) fn mix_plan(
     planner: &Planner<'_>,
@@ -62,7 +63,7 @@ fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candida
         in_use: one.installed.min(plan.counts[at]) * copies,
         cost_each: solved.problem.types[at].cost / f64::from(copies),
         predicted_utilisation: busiest / seconds / f64::from(plan.counts[at]),
-        simulated_utilisation: utilisation(&simulated),
+        simulated_utilisation: mean_busy(&simulated),
         predicted_life_years: planner.planned_life_years(solved, at),
         simulated_life_years: planner.simulated_life_years(solved, at, &simulated).filter(|_| !simulated.is_empty()),
     }
@@ -73,17 +74,7 @@ fn simulated<'v>(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &'
     if !planner.used(&solved.solution.plan).contains(&at) {
         return Vec::new();
     }
-    let name = planner.device_name(&solved.solution.plan, at);
-    // Several devices are `ssd0.0`, `ssd0.1` and so on.
-    let is_of_type =
-        |device: &str| device.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    verified.devices.iter().filter(|(device, _)| is_of_type(device)).map(|(_, device)| device).collect()
-}
-
-/// The mean share of the time in which the busiest resource of `devices` was busy.
-fn utilisation(devices: &[&DeviceReport]) -> Option<f64> {
-    let each = devices.iter().map(|device| device.busiest_share());
-    (!devices.is_empty()).then(|| each.sum::<f64>() / devices.len() as f64)
+    verified.devices_called(&planner.device_name(&solved.solution.plan, at))
 }
 
 fn classes(
