@@ -2,13 +2,14 @@
 
 use esker_core::words;
 use esker_plan::{
-    BreakEven, Constraint, LimitChange, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings, break_even,
-    clash, constraint_costs, remedies, runners_up,
+    BreakEven, Clash, Constraint, LimitChange, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings,
+    break_even, clash, constraint_costs, remedies, runners_up,
 };
 use esker_results::study::plan::{BreakEvenPrice, NoPlan, OtherPlan, PlanConstraint, PlanRemedy};
 
+use super::model::Corrections;
 use super::planner::Planner;
-use super::solved::{Solved, fault, observer};
+use super::solved::{Found, Solved, Unplanned, fault, observer};
 use crate::StudyError;
 
 /// Explanations are many problems: less is proved of each.
@@ -18,40 +19,70 @@ const RUNNERS_UP: usize = 3;
 
 impl Planner<'_> {
     /// Why a problem has no plan.
-    pub(super) fn no_plan(&self, problem: &Problem, outcome: &Outcome) -> Result<NoPlan, StudyError> {
+    pub(super) fn no_plan(&self, unplanned: Unplanned, corrections: &Corrections) -> Result<NoPlan, StudyError> {
         let without_remedy = |reason: &str| NoPlan { reason: reason.into(), clash: Vec::new(), remedies: Vec::new() };
-        if *outcome == Outcome::Unknown {
+        let Unplanned { mut problem, outcome, mut seconds } = unplanned;
+        if outcome == Outcome::Unknown {
             return Ok(without_remedy("the search ended before there was a plan, or a proof that there is none"));
         }
-        let found = clash(problem, &SETTINGS, &mut observer(self.hooks)).map_err(fault)?;
+        loop {
+            let found = clash(&problem, &SETTINGS, &mut observer(self.hooks)).map_err(fault)?;
+            self.hooks.check()?;
+            let Some(clash) = &found else {
+                return Ok(without_remedy("no mix of devices keeps all limits"));
+            };
+            if let Some(remedies) = self.remedies(&problem, clash, (corrections, &mut seconds))? {
+                return Ok(NoPlan { remedies, ..reasons(&problem, clash) });
+            }
+            problem = self.model.problem(&self.names, &self.moments(&seconds), corrections);
+        }
+    }
+
+    /// What helps, each with the cost of the plan that is made with it. `None` if one change is too small for a second
+    /// that was not among `seconds`: it is now.
+    fn remedies(
+        &self,
+        problem: &Problem,
+        clash: &Clash,
+        (corrections, seconds): (&Corrections, &mut Vec<u32>),
+    ) -> Result<Option<Vec<PlanRemedy>>, StudyError> {
+        let found = remedies(problem, clash, &SETTINGS, &mut observer(self.hooks)).map_err(fault)?;
         self.hooks.check()?;
-        let Some(clash) = &found else {
-            return Ok(without_remedy("no mix of devices keeps all limits"));
-        };
-        let names: Vec<String> =
-            clash.constraints.iter().map(|&constraint| problem.constraint_name(constraint)).collect();
-        let why = match (problem.validate(), &names[..]) {
-            // Which class it is says more than the limit alone.
-            (Err(forbidden), [_]) => forbidden.to_string(),
-            (_, [only]) => format!("{only} leaves none"),
-            _ => format!("{} exclude each other", names.join(", ")),
-        };
-        let remedies = remedies(problem, clash, &SETTINGS, &mut observer(self.hooks)).map_err(fault)?;
-        self.hooks.check()?;
-        Ok(NoPlan {
-            reason: format!("no mix of devices keeps all limits: {why}"),
-            clash: names,
-            remedies: remedies.iter().map(|remedy| self.remedy(remedy)).collect(),
-        })
+        let mut all = Vec::new();
+        for mut remedy in found {
+            remedy.changes.iter_mut().for_each(|change| change.to = self.as_printed(change));
+            // What one type has of a resource is nothing that a plan is asked for, and has other numbers with other
+            // seconds.
+            let is_of_type = |change: &LimitChange| matches!(change.constraint, Constraint::Resource { .. });
+            if !remedy.changes.iter().any(is_of_type) {
+                match self.solved_with(corrections, seconds.clone(), |problem| remedy.apply(&problem))? {
+                    Found::Solved(solved) => remedy.cost = solved.solution.cost,
+                    Found::NoPlan(more) if more.seconds.len() > seconds.len() => {
+                        *seconds = more.seconds;
+                        return Ok(None);
+                    }
+                    Found::NoPlan(_) => continue,
+                }
+            }
+            all.push(self.remedy(&remedy));
+        }
+        Ok(Some(all))
+    }
+
+    /// The changed limit, rounded up to what is printed where it can be any number: that has to be enough.
+    fn as_printed(&self, change: &LimitChange) -> f64 {
+        match (change.constraint, self.prepared.budgets.p99_us) {
+            (Constraint::PairLimit(_), Some(p99_us)) => rounded_up(p99_us * change.to) / p99_us,
+            _ if change.to.fract() == 0.0 => change.to,
+            _ => rounded_up(change.to),
+        }
     }
 
     fn remedy(&self, remedy: &Remedy) -> PlanRemedy {
         let change = |change: &LimitChange| {
             let [from, to] = match (change.constraint, self.prepared.budgets.p99_us) {
                 // The budget is what is given, not how many times it.
-                (Constraint::PairLimit(_), Some(p99_us)) => {
-                    [words::time(p99_us), words::time(rounded_up(p99_us * change.to))]
-                }
+                (Constraint::PairLimit(_), Some(p99_us)) => [words::time(p99_us), words::time(p99_us * change.to)],
                 _ => [change.from, change.to].map(words::factor),
             };
             format!("{} from {from} to {to}", change.name)
@@ -159,6 +190,19 @@ impl Planner<'_> {
         }
         Ok(prices)
     }
+}
+
+/// The constraints that exclude each other, without what helps.
+fn reasons(problem: &Problem, clash: &Clash) -> NoPlan {
+    let names: Vec<String> = clash.constraints.iter().map(|&constraint| problem.constraint_name(constraint)).collect();
+    let why = match (problem.validate(), &names[..]) {
+        // Which class it is says more than the limit alone.
+        (Err(forbidden), [_]) => forbidden.to_string(),
+        (_, [only]) => format!("{only} leaves none"),
+        _ => format!("{} exclude each other", names.join(", ")),
+    };
+    let reason = format!("no mix of devices keeps all limits: {why}");
+    NoPlan { reason, clash: names, remedies: Vec::new() }
 }
 
 /// The next larger value of two digits: a limit that is printed has to be enough.

@@ -10,7 +10,7 @@ use super::model::{Corrections, Model};
 use super::moments::Moment;
 use super::place::{PlacedRange, place};
 use super::settings::PlanSettings;
-use super::solved::{Found, Solved, fault, observer};
+use super::solved::{Found, Solved, Unplanned, fault, observer};
 use super::types::PlanType;
 use crate::load::StudyWorkload;
 use crate::offers::{Offer, Part, Terms};
@@ -61,14 +61,22 @@ impl<'a> Planner<'a> {
 
     /// Solves the problem, and adds seconds to it in which the plan would be too busy, until there are none.
     pub(super) fn solved(&self, corrections: &Corrections) -> Result<Found, StudyError> {
-        let busy = self.prepared.busy.as_ref().expect("the trace has times");
-        let mut moments = Moment::of_busy(self.model.classes, busy);
-        let mut seconds = Vec::new();
+        self.solved_with(corrections, Vec::new(), |problem| problem)
+    }
+
+    /// Does the same for a `changed` problem, which has these seconds already.
+    pub(super) fn solved_with(
+        &self,
+        corrections: &Corrections,
+        mut seconds: Vec<u32>,
+        changed: impl Fn(Problem) -> Problem,
+    ) -> Result<Found, StudyError> {
         loop {
-            let problem = self.model.problem(&self.names, &moments, corrections);
+            let moments = self.moments(&seconds);
+            let problem = changed(self.model.problem(&self.names, &moments, corrections));
             let outcome = self.solve(&problem)?;
             let Outcome::Planned(mut solution) = outcome else {
-                return Ok(Found::NoPlan(problem, outcome));
+                return Ok(Found::NoPlan(Box::new(Unplanned { problem, outcome, seconds })));
             };
             self.prefer_places(&problem, &mut solution);
             let missed = self.missed_second(&solution.plan, corrections);
@@ -76,8 +84,14 @@ impl<'a> Planner<'a> {
                 return Ok(Found::Solved(Box::new(Solved { problem, solution: *solution, moments })));
             };
             seconds.push(second);
-            moments.push(Moment::of_second(self.model.classes, second));
         }
+    }
+
+    /// The busiest times, and these seconds.
+    pub(super) fn moments(&self, seconds: &[u32]) -> Vec<Moment> {
+        let busy = self.prepared.busy.as_ref().expect("the trace has times");
+        let seconds = seconds.iter().map(|&second| Moment::of_second(self.model.classes, second));
+        Moment::of_busy(self.model.classes, busy).into_iter().chain(seconds).collect()
     }
 
     /// The second in which a plan exceeds the limit of a type most. Classes that do not share the time have no second

@@ -23,8 +23,8 @@ impl Planner<'_> {
             self.hooks.tell(&format!("planning, round {}", round + 1), 0, None);
             let solved = match self.solved(&corrections)? {
                 Found::Solved(solved) => solved,
-                Found::NoPlan(problem, outcome) => {
-                    no_plan = Some(self.no_plan(&problem, &outcome)?);
+                Found::NoPlan(unplanned) => {
+                    no_plan = Some(self.no_plan(*unplanned, &corrections)?);
                     break;
                 }
             };

@@ -17,8 +17,16 @@ pub(super) struct Solved {
 /// What a problem came to.
 pub(super) enum Found {
     Solved(Box<Solved>),
-    /// The problem, and how its search ended.
-    NoPlan(Problem, Outcome),
+    NoPlan(Box<Unplanned>),
+}
+
+/// A problem without a plan.
+pub(super) struct Unplanned {
+    pub(super) problem: Problem,
+    /// How its search ended.
+    pub(super) outcome: Outcome,
+    /// The seconds that plans without them did not keep.
+    pub(super) seconds: Vec<u32>,
 }
 
 pub(super) fn fault(error: ProblemError) -> StudyError {
