@@ -14,7 +14,7 @@ pub struct Wear {
     pub rated_cycles: u64,
     /// Programs per page written by the host.
     pub write_amplification: f64,
-    /// Bytes per day written by the host, on average over the first year.
+    /// Bytes per day written by the host at first: today, as the trace has it. From then on, the load grows.
     pub host_bytes_per_day: f64,
     /// Growth of the load per year, as a fraction.
     pub growth_per_year: f64,
@@ -43,8 +43,8 @@ pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
     if years >= LIFETIME_LIMIT_YEARS { (LIFETIME_LIMIT_YEARS, true) } else { (years, false) }
 }
 
-/// Returns how many times the first year's writes are written in `years` years. The endurance that a drive needs is
-/// proportional to it.
+/// Returns for how many years the load of today would have to last to write what a growing one writes in `years` years.
+/// The endurance that a drive needs is proportional to it.
 pub(crate) fn load_of(years: f64, growth_per_year: f64) -> f64 {
     if growth_per_year.abs() < 1e-9 {
         return years;
@@ -88,6 +88,27 @@ mod tests {
             let enlarged = Wear { raw: Bytes((wear.raw.0 as f64 * ratio) as u64), ..wear };
             assert!((lifetime_years(&enlarged).0 - years - 3.0).abs() < 1e-6, "{growth_per_year}");
         }
+    }
+
+    /// The trace is the load of today. One that doubles each year has written `1 / ln 2` years of today's load after a
+    /// year, and three times that after two; twice the flash of one that lasts a year lasts `log2(3)` years.
+    #[test]
+    fn the_load_of_the_trace_is_that_of_the_beginning() {
+        let of_year = 1.0 / std::f64::consts::LN_2;
+        for (years, times) in [(1.0, 1.0), (2.0, 3.0), (3.0, 7.0)] {
+            assert!((load_of(years, 1.0) - times * of_year).abs() < 1e-12, "{years}");
+        }
+        let doubling = |flash: f64| {
+            let endured = DRIVE.host_bytes_per_day * 365.0 * DRIVE.write_amplification * of_year;
+            let raw = Bytes((flash * endured / DRIVE.rated_cycles as f64).round() as u64);
+            lifetime_years(&Wear { raw, growth_per_year: 1.0, ..DRIVE }).0
+        };
+        for (flash, years) in [(1.0, 1.0), (2.0, 3f64.log2()), (3.0, 2.0)] {
+            assert!((doubling(flash) - years).abs() < 1e-9, "{flash}: {}", doubling(flash));
+        }
+        // Without growth, twice the flash is twice the life.
+        let twice = Wear { raw: Bytes(2 * DRIVE.raw.0), ..DRIVE };
+        assert_eq!(lifetime_years(&twice).0, 2.0 * lifetime_years(&DRIVE).0);
     }
 
     #[test]
