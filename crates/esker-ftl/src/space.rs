@@ -211,6 +211,16 @@ impl Space {
         ((blocks + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
     }
 
+    /// Returns the number of blocks that are bad from the start, over all pools.
+    pub fn bad_blocks(&self) -> u32 {
+        self.pools * self.bad_blocks_per_pool
+    }
+
+    /// Returns the number of all other blocks: those that share the wear.
+    pub fn good_blocks(&self) -> u32 {
+        self.pools * (self.blocks_per_pool - self.bad_blocks_per_pool)
+    }
+
     /// Returns the number of blocks of a pool that are open at the same time, for writes of the host or for copies.
     pub fn open_blocks(&self) -> u32 {
         self.kinds * self.frontiers

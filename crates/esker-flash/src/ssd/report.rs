@@ -59,9 +59,16 @@ impl Ssd {
         all
     }
 
+    /// Of the blocks that can be used at all: what was bad from the start takes no wear from the others.
     fn life_used(&self) -> Ratio {
-        let mean = self.back.flash.counts().erases as f64 / f64::from(self.back.geometry.blocks());
+        let erases = self.back.flash.counts().erases as f64 / f64::from(self.back.space.good_blocks());
+        let mean = f64::from(self.initial_erases()) + erases;
         Ratio::from_f64(mean / self.settings.endurance_cycles as f64)
+    }
+
+    /// Erases that each block had when the drive was new.
+    fn initial_erases(&self) -> u32 {
+        self.settings.wear.map_or(0, |wear| wear.initial_erases)
     }
 
     pub(super) fn telemetry_now(&self) -> Telemetry {
@@ -150,10 +157,11 @@ impl Ssd {
         } = self.back.layer_counters().since(&self.measuring.layer);
         let (pages, before) = (self.back.counts, self.measuring.pages);
         let host_page_writes = pages.writes - before.writes;
-        let erase_count = self.back.flash.erase_counts();
+        let (bad, good) = (self.back.space.bad_blocks(), self.back.space.good_blocks());
+        let erase_count = self.back.flash.erase_counts(bad, self.initial_erases());
         let endurance = self.settings.endurance_cycles;
         let lifetime = (counts.erases > 0 && measured_s > 0.0).then(|| {
-            let erases_per_block_and_s = counts.erases as f64 / f64::from(self.back.geometry.blocks()) / measured_s;
+            let erases_per_block_and_s = counts.erases as f64 / f64::from(good) / measured_s;
             (endurance as f64 - erase_count.mean).max(0.0) / erases_per_block_and_s / SECONDS_PER_YEAR
         });
         FlashReport {
@@ -217,8 +225,10 @@ impl Ssd {
         self.settings.wear?;
         let counts = self.back.wear_counts()?;
         let endurance = self.settings.endurance_cycles;
-        let remaining_mean = endurance as f64 - erases.mean;
-        let by_erases = self.back.flash.blocks_by_erases();
+        // Blocks may be erased more often than they are rated for: there is nothing less left than nothing.
+        let remaining_mean = (endurance as f64 - erases.mean).max(0.0);
+        let mut by_erases = self.back.flash.blocks_by_erases();
+        by_erases[self.initial_erases() as usize] -= u64::from(self.back.space.bad_blocks());
         let mut remaining_by_tenths = [0; 21];
         for (erases, blocks) in (0..).zip(&by_erases) {
             let remaining = endurance.saturating_sub(erases) as f64;

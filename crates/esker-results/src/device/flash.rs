@@ -54,7 +54,7 @@ pub struct PageCounts {
     pub host: u64,
 }
 
-/// Erases per block since the device was new.
+/// Erases per block since the device was new, of the blocks that were not bad from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseCounts {

@@ -231,6 +231,45 @@ fn a_used_drive_begins_where_it_was() {
     assert_eq!(report(&ssd).remaining_mean, 20.0);
 }
 
+/// Blocks that were bad from the start take no wear: it is shared by the others, and they are as worn as those of a
+/// drive that has no bad ones and as many erases for each block.
+#[test]
+fn bad_blocks_do_not_make_a_drive_look_less_worn() {
+    for initial_erases in [0, 20] {
+        let worn = |percent: u64| {
+            let factory_bad_blocks = Ratio::percent(percent);
+            let mut ssd = drive("page", WearSettings { factory_bad_blocks, initial_erases, ..WearSettings::default() });
+            assert_eq!(wear_out(&mut ssd, 20), None);
+            let good = 256 - report(&ssd).factory_bad_blocks;
+            let of_block = ssd.back.flash.counts().erases as f64 / good as f64 + f64::from(initial_erases);
+            let flash = ssd.report_at(ssd.now).flash.unwrap();
+            let (wear, erases) = (flash.wear.unwrap(), flash.erase_count);
+            assert!((erases.mean - of_block).abs() < 1e-9, "{erases:?} {of_block}");
+            assert!((wear.remaining_mean - (CYCLES as f64 - of_block)).abs() < 1e-9, "{wear:?} {of_block}");
+            assert_eq!(wear.remaining_by_tenths.iter().sum::<u64>(), good);
+            let each = (0..256).map(|block| f64::from(ssd.back.flash.erases_of(crate::BlockIndex(block))));
+            let squares: f64 = each.map(|erases| (erases - of_block).powi(2)).sum();
+            let of_bad = (256 - good) as f64 * (f64::from(initial_erases) - of_block).powi(2);
+            assert!((erases.stddev - ((squares - of_bad) / good as f64).sqrt()).abs() < 1e-9, "{erases:?}");
+            (ssd.telemetry_now().life_used.as_f64(), of_block / CYCLES as f64)
+        };
+        for percent in [0, 4, 12] {
+            let (used, of_block) = worn(percent);
+            assert!((used - of_block).abs() < 1e-8, "{percent} % bad: {used} of {of_block}");
+        }
+    }
+}
+
+/// A drive that goes on beyond its rated erases has none left, not less than none.
+#[test]
+fn no_block_has_less_than_nothing_left() {
+    let mut ssd = drive("page", WearSettings { ..WearSettings::default() });
+    assert_eq!(wear_out(&mut ssd, 120), None);
+    let report = report(&ssd);
+    assert_eq!(report.remaining_mean, 0.0);
+    assert!(report.expired_blocks > 0);
+}
+
 #[test]
 fn contradictions_are_refused() {
     let refuse = |change: fn(&mut SsdSettings)| {

@@ -211,11 +211,15 @@ impl FlashState {
         }
     }
 
-    /// Returns the mean, standard deviation and maximum of the erases per block since the device was new.
-    pub fn erase_counts(&self) -> EraseCounts {
-        let count = f64::from(self.geometry.blocks());
-        let mean = self.blocks().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;
-        let variance = self.blocks().map(|block| (f64::from(block.erases) - mean).powi(2)).sum::<f64>() / count;
+    /// Returns the mean, standard deviation and maximum of the erases per block since the device was new, without
+    /// `unused` blocks, which stay as they are set with [`Self::set_wear`]: with `erases` each.
+    pub fn erase_counts(&self, unused: u32, erases: u32) -> EraseCounts {
+        let (count, unused) = (f64::from(self.geometry.blocks() - unused), u64::from(unused));
+        let all = self.blocks().map(|block| u64::from(block.erases)).sum::<u64>();
+        let mean = (all - unused * u64::from(erases)) as f64 / count;
+        let squares = self.blocks().map(|block| (f64::from(block.erases) - mean).powi(2)).sum::<f64>();
+        let of_unused = unused as f64 * (f64::from(erases) - mean).powi(2);
+        let variance = (squares - of_unused).max(0.0) / count;
         let max = self.blocks().map(|block| u64::from(block.erases)).max().unwrap_or(0);
         EraseCounts { mean, stddev: variance.sqrt(), max }
     }
