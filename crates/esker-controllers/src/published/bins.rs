@@ -27,8 +27,9 @@ pub(super) enum Tier {
 #[derive(Clone, Copy, Debug, Default)]
 struct CountedExtent {
     links: Links,
-    /// How often all counts had been halved when this one was last brought up to date. It wraps around.
-    halved: u16,
+    /// How often all counts had been halved when this one was last brought up to date. It wraps around, but not while
+    /// an extent waits for that: the host would have to count more than 30 billion accesses meanwhile.
+    halved: u32,
     count: u8,
     tier: Option<Tier>,
     /// Whether it is in a bin: what is moving is in none.
@@ -52,9 +53,9 @@ pub(super) struct Bins {
     /// The sum of all counts.
     total: u64,
     /// How often all counts have been halved. Wraps around.
-    halved: u16,
+    halved: u32,
     /// The next extent to bring up to date, and to which number of halvings.
-    sweep: (usize, u16),
+    sweep: (usize, u32),
 }
 
 impl Bins {
@@ -91,7 +92,7 @@ impl Bins {
         let counted = &mut self.extents[extent as usize];
         counted.count += 1;
         self.total += 1;
-        self.halved = self.halved.wrapping_add(u16::from(counted.count == COOLING));
+        self.halved = self.halved.wrapping_add(u32::from(counted.count == COOLING));
         if was_listed {
             self.list(extent);
         }
@@ -166,7 +167,7 @@ impl Bins {
         let counted = &mut self.extents[extent as usize];
         let times = self.halved.wrapping_sub(std::mem::replace(&mut counted.halved, self.halved));
         let before = counted.count;
-        counted.count = before.checked_shr(u32::from(times)).unwrap_or(0);
+        counted.count = before.checked_shr(times).unwrap_or(0);
         self.total -= u64::from(before - counted.count);
     }
 }
@@ -235,5 +236,37 @@ impl Exchanges {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However often all counts were halved since, an extent that nobody used has none left.
+    #[test]
+    fn an_extent_that_rests_is_forgotten_for_good() {
+        assert_eq!(size_of::<CountedExtent>(), 16);
+        let mut bins = Bins::new();
+        for extent in [0, 1] {
+            bins.place(extent, Some(Tier::Slow), false);
+        }
+        (0..5).for_each(|_| bins.count(0));
+        for times in [1_u32, 65_535, 65_536] {
+            while bins.halved < times {
+                bins.count(1);
+            }
+            bins.sweep();
+            let expected = if times == 1 { 2 } else { 0 };
+            assert_eq!((bins.halved, bins.extents[0].count), (times, expected));
+        }
+        // The same in one step.
+        (0..5).for_each(|_| bins.count(0));
+        let then = bins.halved + 65_536;
+        while bins.halved < then {
+            bins.count(1);
+        }
+        bins.sweep();
+        assert_eq!(bins.extents[0].count, 0);
     }
 }
