@@ -153,6 +153,9 @@ impl Page {
                 compare("the same with other random numbers", other);
             }
         }
+        if candidate.busy.as_ref().is_some_and(|busy| busy.saturates_with_other_seed) {
+            self.step("with other random numbers it cannot keep up in the busiest times");
+        }
     }
 
     fn load(&mut self, candidate: &Candidate, budgets: &Budgets) {

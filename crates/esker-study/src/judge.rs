@@ -24,6 +24,9 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     if !carries_growth(candidate) && judgement.p99 != Some(false) {
         judgement.reasons.push(format!("cannot keep up {}", after_growth(candidate, budgets)));
     }
+    if saturates_with_other_seed(candidate) {
+        judgement.reasons.push("cannot keep up in the busiest times with other random numbers".into());
+    }
     let close_load = load(candidate, budgets, &mut judgement);
     if let Some(endurance) = &candidate.endurance {
         judgement.years = endurance.kept;
@@ -49,12 +52,19 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         || missed(judgement.utilisation, false)
         || missed(judgement.devices, false)
         || !carries_growth(candidate)
+        || saturates_with_other_seed(candidate)
         || unsettled.is_some();
     judgement.close = !missed && (close_p99 || close_load);
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.years, judgement.devices];
     let kept = kept.iter().all(|kept| kept.unwrap_or(true));
-    judgement.keeps_budgets = served && carries_growth(candidate) && unsettled.is_none() && kept;
+    let keeps_up = carries_growth(candidate) && !saturates_with_other_seed(candidate);
+    judgement.keeps_budgets = served && keeps_up && unsettled.is_none() && kept;
     judgement
+}
+
+/// Whether only chance let it keep up in the busiest times.
+fn saturates_with_other_seed(candidate: &Candidate) -> bool {
+    candidate.busy.as_ref().is_some_and(|busy| busy.saturates_with_other_seed)
 }
 
 /// Whether it still keeps up at the end of the years asked for.
@@ -199,6 +209,7 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     let keeps = match served && kept.iter().all(|kept| kept.unwrap_or(true)) {
         _ if served && judgement.close => Keeps::Close,
         _ if unsettled(candidate).is_some() || !carries_growth(candidate) => Keeps::No,
+        _ if saturates_with_other_seed(candidate) => Keeps::No,
         true => Keeps::Yes,
         false => Keeps::No,
     };
@@ -315,6 +326,21 @@ mod tests {
             assert_eq!((contender.p99_us, contender.keeps), (1_300.0, Keeps::No));
             assert!((contender.missed - 1.3f64.ln()).abs() < 1e-12);
         }
+    }
+
+    /// A design that keeps up by chance alone is no answer, and has no percentile with other random numbers that would
+    /// stand beside others.
+    #[test]
+    fn what_cannot_keep_up_with_other_random_numbers_is_refused() {
+        let mut lucky = candidate([97.0; 4]);
+        assert!(judge(&lucky, &within(1_000.0)).keeps_budgets);
+        lucky.busy.as_mut().unwrap().saturates_with_other_seed = true;
+        lucky.judgement = judge(&lucky, &within(1_000.0));
+        let judged = &lucky.judgement;
+        assert!(!judged.keeps_budgets && !judged.close && judged.p99 == Some(true), "{judged:?}");
+        assert_eq!(judged.reasons, ["cannot keep up in the busiest times with other random numbers"]);
+        assert_eq!(judged.worst_p99.unwrap().p99_us, 97.0);
+        assert_eq!(contender(&lucky, &within(1_000.0)).keeps, Keeps::No);
     }
 
     /// A cache is cold at the beginning of the trace, so the last quarter counts.

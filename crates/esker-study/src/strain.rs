@@ -236,6 +236,7 @@ pub(crate) fn strain(
             let results = BusyResults {
                 response_time: LatencySummary::of(&response),
                 p99_us_of_other_seed: None,
+                saturates_with_other_seed: false,
                 resource,
                 utilisation,
             };

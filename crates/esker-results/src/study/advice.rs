@@ -147,12 +147,22 @@ pub struct BusyResults {
     /// 99th percentile with other random numbers, if it was simulated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_us_of_other_seed: Option<f64>,
+    /// Whether it could not keep up with other random numbers: then there is no percentile with them.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub saturates_with_other_seed: bool,
     /// The busiest resource, such as "arm".
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resource: Option<String>,
     /// Busy share of that resource; of several alike, of the busiest one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub utilisation: Option<f64>,
+}
+
+impl BusyResults {
+    /// Whether it was simulated with other random numbers, too.
+    pub fn was_tried_again(&self) -> bool {
+        self.p99_us_of_other_seed.is_some() || self.saturates_with_other_seed
+    }
 }
 
 /// A time of the trace in which the budget for the 99th percentile has to be kept.

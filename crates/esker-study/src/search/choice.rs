@@ -38,7 +38,7 @@ impl Search<'_> {
             let matter = choice.recommended.iter().chain(&choice.equals).chain(&choice.close).chain(&choice.nearest);
             let open: Vec<usize> = matter
                 .copied()
-                .filter(|&n| tried[n].candidate.busy.as_ref().is_some_and(|busy| busy.p99_us_of_other_seed.is_none()))
+                .filter(|&n| tried[n].candidate.busy.as_ref().is_some_and(|busy| !busy.was_tried_again()))
                 .take(OTHERS_MAX)
                 .collect();
             if open.is_empty() || self.task.busy.is_none() {
@@ -59,9 +59,8 @@ impl Search<'_> {
                 let Some(StressResults { first, headroom }) = stressed else { continue };
                 let candidate = &mut tried[n].candidate;
                 if let Some(busy) = &mut candidate.busy {
-                    // A design that cannot keep up with other random numbers misses every budget.
-                    let p99 = first.busy.map_or(f64::MAX, |busy| busy.response_time.p99_us);
-                    busy.p99_us_of_other_seed = Some(p99);
+                    busy.p99_us_of_other_seed = first.busy.as_ref().map(|again| again.response_time.p99_us);
+                    busy.saturates_with_other_seed = first.busy.is_none();
                 }
                 if let (Some(busy), Some(again)) = (&mut candidate.busy_by_bytes, first.busy_by_bytes) {
                     busy.p99_us_of_other_seed = Some(again.response_time.p99_us);
