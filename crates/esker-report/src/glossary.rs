@@ -278,7 +278,13 @@ pub(crate) static TERMS: &[Term] = &[
          usable times.",
     ),
     term("p50", "p50", "The median response time: half of the requests took at most this long."),
-    term("p99", "p99", "The 99th percentile of the response time: 99 of 100 requests took at most this long."),
+    term(
+        "p99",
+        "p99",
+        "The 99th percentile of the response time: 99 of 100 requests took at most this long. Of a design whose \
+         times depend on what it has served before, such as a cache, the last quarter of the trace counts, for all \
+         times of its row.",
+    ),
     term("p999", "p99.9", "The 99.9th percentile of the response time: 999 of 1,000 requests took at most this long."),
     term(
         "promoted",

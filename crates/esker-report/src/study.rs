@@ -326,23 +326,18 @@ fn reasons(candidate: &Candidate, budgets: &Budgets) -> Vec<String> {
 
 /// The values of a design's row; absent if it did not serve its requests.
 fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
-    let times = response_time(candidate);
+    let times = candidate.counted_response();
     let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
     let worst = worst_p99_us(candidate);
     [of(|times| times.p50_us), of(|times| times.p99_us), of(|times| times.p999_us), of(|times| times.max_us), worst]
 }
 
-/// Response time over all requests.
-fn response_time(candidate: &Candidate) -> Option<LatencySummary> {
-    Some(candidate.requests.as_ref()?.all.response_time)
-}
-
 fn mean_us(candidate: &Candidate) -> Option<f64> {
-    Some(response_time(candidate)?.mean_us)
+    Some(candidate.counted_response()?.mean_us)
 }
 
 fn p99_us(candidate: &Candidate) -> Option<f64> {
-    Some(response_time(candidate)?.p99_us)
+    Some(candidate.counted_response()?.p99_us)
 }
 
 fn devices_of(candidate: Option<&Candidate>) -> Option<u32> {

@@ -264,7 +264,7 @@ const CANDIDATE: &[Column] = &[
     ("price_as_of", |one| Cell::text(&one.cost.as_of)),
     ("price_assumed", |one| Cell::Flag(one.cost.assumed)),
     ("served", |one| Cell::Flag(one.outcome == CandidateOutcome::Served)),
-    ("p99_us", |one| Cell::of(one.requests.as_ref(), |requests| Cell::Time(requests.all.response_time.p99_us))),
+    ("p99_us", |one| Cell::of(one.counted_response(), |counted| Cell::Time(counted.p99_us))),
     ("busy_p99_us", |one| Cell::of(one.busy.as_ref(), |busy| Cell::Time(busy.response_time.p99_us))),
     ("busy_by_bytes_p99_us", |one| Cell::of(one.busy_by_bytes.as_ref(), |busy| Cell::Time(busy.response_time.p99_us))),
     ("busiest_hour_p99_us", |one| Cell::of(one.busiest_hour, |hour| Cell::Time(hour.response_time.p99_us))),

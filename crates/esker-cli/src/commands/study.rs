@@ -250,9 +250,9 @@ fn lifetime(endurance: &Endurance) -> String {
 
 fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
     let mut cells = vec![candidate.name.clone(), total(candidate)];
-    match (&candidate.outcome, &candidate.requests) {
-        (CandidateOutcome::Served, Some(requests)) => {
-            cells.push(words::time(requests.all.response_time.p99_us));
+    match candidate.outcome {
+        CandidateOutcome::Served => {
+            cells.push(candidate.counted_response().map_or("-".into(), |counted| words::time(counted.p99_us)));
             cells.push(worst_p99(candidate));
             cells.push(candidate.headroom.as_ref().map_or("-".into(), |headroom| {
                 let more = if headroom.is_lower_bound { ", tested no further" } else { "" };

@@ -144,17 +144,24 @@ impl Candidate {
         }
     }
 
+    /// Response times of all requests that count: of a design whose times depend on what it has served, those of the
+    /// last quarter of the trace.
+    pub fn counted_response(&self) -> Option<LatencySummary> {
+        if self.judged.depends_on_history() {
+            return self.last_quarter;
+        }
+        self.requests.as_ref().map(|requests| requests.all.response_time)
+    }
+
     /// Every 99th percentile that the budget for it is about, where `of_busy` says which one counts in the busy
     /// stretches.
     pub fn percentiles(&self, of_busy: impl Fn(&BusyResults) -> f64) -> Vec<JudgedPercentile> {
-        let first_count = !self.judged.depends_on_history();
-        let all = self.requests.as_ref().filter(|_| first_count).map(|requests| requests.all.response_time.p99_us);
+        let whole = if self.judged.depends_on_history() { JudgedTime::LastQuarter } else { JudgedTime::WholeTrace };
         let times = [
             (JudgedTime::BusiestByRequests, self.busy.as_ref().map(&of_busy)),
             (JudgedTime::BusiestByBytes, self.busy_by_bytes.as_ref().map(&of_busy)),
             (JudgedTime::BusiestHour, self.busiest_hour.map(|hour| hour.response_time.p99_us)),
-            (JudgedTime::WholeTrace, all),
-            (JudgedTime::LastQuarter, self.last_quarter.map(|late| late.p99_us)),
+            (whole, self.counted_response().map(|counted| counted.p99_us)),
         ];
         times.into_iter().filter_map(|(time, p99)| Some(JudgedPercentile { p99_us: p99?, time })).collect()
     }
@@ -191,6 +198,31 @@ impl Candidate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RequestClass;
+
+    /// What is shown of all requests is never above the worst: a hybrid that settles is shown as it is then.
+    #[test]
+    fn the_worst_percentile_is_at_least_that_of_all_requests_that_count() {
+        let summary = |p99_us: f64| LatencySummary { p99_us, ..LatencySummary::default() };
+        let busy = BusyResults { response_time: summary(700.0), ..BusyResults::default() };
+        let requests = RequestResults {
+            all: RequestClass { response_time: summary(9_000.0), ..RequestClass::default() },
+            ..RequestResults::default()
+        };
+        let any = Candidate { requests: Some(requests), busy: Some(busy), ..Candidate::new("a", "a", "hybrid", 2) };
+        let settled = Candidate {
+            judged: JudgedState::Settled(SettledState::default()),
+            last_quarter: Some(summary(400.0)),
+            ..any.clone()
+        };
+        let p99s = |one: &Candidate| (one.counted_response().unwrap().p99_us, one.worst_percentile().unwrap());
+        let [(all, worst), (late, settled_worst)] = [&any, &settled].map(p99s);
+        assert_eq!((all, worst.p99_us, worst.time), (9_000.0, 9_000.0, JudgedTime::WholeTrace));
+        assert_eq!((late, settled_worst.p99_us), (400.0, 700.0));
+        let slow_late = Candidate { last_quarter: Some(summary(800.0)), ..settled.clone() };
+        assert_eq!(slow_late.worst_percentile().unwrap().time, JudgedTime::LastQuarter);
+        assert_eq!(Candidate { last_quarter: None, ..settled }.counted_response(), None);
+    }
 
     #[test]
     fn what_costs_neither_a_purchase_nor_power_is_rented_in_the_cloud_alone() {
