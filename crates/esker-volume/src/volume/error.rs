@@ -70,6 +70,14 @@ pub enum VolumeError {
         /// The error.
         error: io::Error,
     },
+    /// A device fails that went on without the others.
+    #[error("{device} fails: {error}; the volume went on without the others, so that what they hold is older")]
+    NewestFails {
+        /// The device.
+        device: String,
+        /// The error.
+        error: io::Error,
+    },
     /// A device has no superblock that this program can use.
     #[error("{device} has no superblock of an esker volume, neither at its start nor at its end: {error}")]
     Superblock {
@@ -167,6 +175,12 @@ impl Hint for VolumeError {
                 "correct its path in the volume's file; without its line there, the device counts as missing"
             }
             Self::NotDurable { device, .. } => return Some(not_durable(device)),
+            Self::NewestFails { device, .. } => {
+                return Some(format!(
+                    "bring {device} back, or copy it byte by byte to another device as large, and name that one in \
+                     the volume's file: without it, what was promised last would be lost"
+                ));
+            }
             Self::TwoVolumes { .. } => "open one volume at a time",
             Self::Smaller { holds, .. } => {
                 return Some(format!(
@@ -191,7 +205,7 @@ impl Hint for VolumeError {
     }
 
     fn work_failed(&self) -> bool {
-        matches!(self, Self::Io { .. } | Self::NotDurable { .. })
+        matches!(self, Self::Io { .. } | Self::NotDurable { .. } | Self::NewestFails { .. })
     }
 }
 

@@ -22,14 +22,10 @@ pub enum WhatWasLost {
 /// come back. Nothing was there, or others have copies of all of it; new ones are made once the volume is open.
 ///
 /// # Errors
-/// If the volume cannot be opened, if the device is there and whole, or if nothing else has what was on it. Then
-/// nothing was written.
+/// If the volume cannot be opened, if the device is there and whole, if nothing else has what was on it, or if it went
+/// on without the others. Then nothing was written.
 pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<WhatWasLost, VolumeError> {
-    let has_others = devices.len() > 1;
-    let stays = |device: &mut Box<dyn OpenDevice>| {
-        !has_others || device.name() != name || failing::error_of(&mut **device, true).is_none()
-    };
-    devices.retain_mut(stays);
+    failing::leave_out(devices, name)?;
     make_durable(devices)?;
     let recovered = recover(devices)?;
     let members = recovered.state(devices).devices;
