@@ -40,8 +40,8 @@ pub(super) fn what_is_on(device: &mut dyn BlockingBackend) -> io::Result<Option<
     let mut start = vec![0; START.min(size) as usize];
     device.read(0, &mut start)?;
     let of_volume = Superblocks::read(device)?;
-    if of_volume.first != SuperblockSign::Absent {
-        return Ok(of_volume.is_used().then_some("an esker volume"));
+    if of_volume.first != SuperblockSign::Absent && of_volume.is_used() {
+        return Ok(Some("an esker volume"));
     }
     if let Some((what, ..)) =
         SIGNS.iter().find(|(_, at, sign)| start.get(*at as usize..).is_some_and(|from| from.starts_with(sign)))
@@ -217,6 +217,24 @@ mod tests {
                 let found = what_is_on(&mut device).unwrap();
                 assert_eq!(found, is_used.then_some("an esker volume"), "{first:?}, {last:?}");
                 assert_eq!(is_without_superblock(&mut device).unwrap(), is_absent, "{first:?}, {last:?}");
+            }
+        }
+    }
+
+    /// Whoever used a device afterwards may have left its start as it was.
+    #[test]
+    fn what_lies_at_the_end_of_a_device_that_was_removed_is_found() {
+        let size = Bytes::mib(4).0;
+        for superblock in [superblock(8, MemberState::Removed), superblock(Superblock::JOINS, MemberState::InUse)] {
+            for (what, at, sign) in [
+                ("a member of a Linux RAID", size - (64 << 10), [0xfc, 0x4e, 0x2b, 0xa9].as_slice()),
+                ("a partition table (GPT)", size - 512, b"EFI PART"),
+            ] {
+                let mut device = MemoryBackend::new(Bytes(size));
+                device.write(0, &mut [IoSlice::new(&superblock.encode(0))], false).unwrap();
+                assert_eq!(what_is_on(&mut device).unwrap(), None);
+                device.write(at, &mut [IoSlice::new(sign)], false).unwrap();
+                assert_eq!(what_is_on(&mut device).unwrap(), Some(what), "at {at}");
             }
         }
     }
