@@ -41,8 +41,13 @@ impl PlacementEngine {
 
     /// Returns the share of each device that is to be kept free.
     fn reserve_now(&self) -> Ratio {
-        let moves = self.needs_free_extents() && self.map.sizes().all(|size| size > 1);
+        let moves = self.needs_free_extents() && self.sizes_of_present().all(|size| size > 1);
         self.reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO })
+    }
+
+    /// Returns the number of extents of each device but of those that were removed.
+    fn sizes_of_present(&self) -> impl Iterator<Item = u32> {
+        self.map.sizes().filter(|&size| size > 0)
     }
 
     /// Keeps the share of each device free that the settings or the policy ask for.
@@ -73,7 +78,7 @@ impl PlacementEngine {
         self.kept_free = share;
         if self.places_for_new() < offered {
             // Because of rounding up, each device may keep one extent more.
-            let left = (all - offered).saturating_sub(self.map.sizes().count() as u64);
+            let left = all.saturating_sub(offered + self.sizes_of_present().count() as u64);
             let left = Ratio::parts_per_billion((u128::from(left) * 1_000_000_000 / u128::from(all)) as u64);
             self.kept_free = share.min(left);
         }
@@ -256,6 +261,28 @@ mod tests {
         first.keep_free(Ratio::percent(10));
         first.fill(Ratio::ONE);
         assert_eq!(held(&first), [100, 99]);
+    }
+
+    /// A device that was removed has no extents, and keeps none of the others from keeping some free.
+    #[test]
+    fn a_device_that_was_removed_takes_no_reserve_away() {
+        let with_reserve = |mut engine: PlacementEngine| {
+            engine.offer_beside(Some(Bytes::kib(4 * 190)), None).unwrap();
+            (engine.kept_free, engine.largest_offer())
+        };
+        let policy = r#"{"kind":"wardrop"}"#;
+        let all = with_reserve(engine(&[100, 100], policy));
+        assert_eq!(all, (RESERVE, Bytes::kib(4 * 190)));
+        let removed = engine(&[100, 100, 100], policy).with_removed(DeviceIndex(2)).unwrap();
+        assert_eq!(with_reserve(removed), all);
+        // Too little is left for both to keep five extents.
+        let tight = |mut engine: PlacementEngine| {
+            engine.offer(Bytes::kib(4 * 196)).unwrap();
+            engine.keep_free(RESERVE);
+            engine.kept_free
+        };
+        let removed = engine(&[100, 100, 100], policy).with_removed(DeviceIndex(2)).unwrap();
+        assert_eq!(tight(removed), tight(engine(&[100, 100], policy)));
     }
 
     #[test]
