@@ -153,6 +153,16 @@ pub enum VolumeError {
         /// The device.
         device: String,
     },
+    /// A device is to be taken out as lost, and the host is offered more than the others hold.
+    #[error("without {device}, the devices hold {holds}, and the volume offers {capacity}")]
+    Capacity {
+        /// The device.
+        device: String,
+        /// What the volume offers.
+        capacity: Bytes,
+        /// What the devices that stay hold.
+        holds: Bytes,
+    },
     /// No device that keeps the journal is there.
     #[error("no device that keeps the journal is there: {}", names(.0))]
     NoJournal(Vec<Identity>),
@@ -195,6 +205,9 @@ impl Hint for VolumeError {
             Self::NoDevice(_) => "`esker volume check` lists its devices",
             Self::NotLost(_) => "drain it, and remove it then; one that has failed can be removed at once",
             Self::OneCopy { .. } => "bring it back, or make a new volume and copy into it what can still be read",
+            Self::Capacity { .. } => {
+                "bring it back, or make a new volume as large and copy this one there: what is written is still read"
+            }
             Self::NoJournal(_) => "bring one of these devices back: they alone have the map",
             Self::Kind(error) => return error.hint(),
             Self::Option(error) => return error.hint(),

@@ -5,6 +5,7 @@ use esker_core::Bytes;
 use super::error::VolumeError;
 use super::kinds::{EngineError, Presence};
 use super::recover::{Recovered, recover, recover_found};
+use super::room::holds_without;
 use super::{failing, make_durable, repair_journal, repair_superblocks};
 use crate::backend::OpenDevice;
 use crate::format::MemberState;
@@ -22,8 +23,8 @@ pub enum WhatWasLost {
 /// come back. Nothing was there, or others have copies of all of it; new ones are made once the volume is open.
 ///
 /// # Errors
-/// If the volume cannot be opened, if the device is there and whole, if nothing else has what was on it, or if it went
-/// on without the others. Then nothing was written.
+/// If the volume cannot be opened, if the device is there and whole, if nothing else has what was on it, if it went
+/// on without the others, or if the others do not hold what the volume offers. Then nothing was written.
 pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<WhatWasLost, VolumeError> {
     failing::leave_out(devices, name)?;
     make_durable(devices)?;
@@ -36,7 +37,8 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
         (None, None) => return Err(VolumeError::NoDevice(name.to_string())),
     };
     let one_copy = || VolumeError::OneCopy { kind: recovered.settings.kind.clone(), device: name.to_string() };
-    let what = match recovered.settings.engine()?.copies() {
+    let engine = recovered.settings.engine()?;
+    let what = match engine.copies() {
         // An engine without a map knows nothing of what was where.
         1 if recovered.engine.used().get(lost) != Some(&Bytes::ZERO) => return Err(one_copy()),
         1 => WhatWasLost::Nothing,
@@ -47,11 +49,16 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
     (member.state, member.keeps_journal) = (MemberState::Removed, false);
     found.newest.generation += 1;
     found.to_write = (0..found.given.len()).filter(|member| found.given[*member].is_some()).collect();
-    // This shows whether the volume can do without it: places that were never written are given out, too.
+    // This shows whether the map does without it: a place may be given out there to which nothing was written yet.
     let without = recover_found(devices, found).map_err(|error| match (what, error) {
         (WhatWasLost::Nothing, VolumeError::Engine(EngineError::Map(_))) => one_copy(),
         (_, error) => error,
     })?;
+    // The host may write wherever it is offered room. A cluster makes room for its copies, or does with fewer of them.
+    let (capacity, holds) = (recovered.engine.capacity(), holds_without(lost, &members, &*engine));
+    if what == WhatWasLost::Nothing && capacity > holds {
+        return Err(VolumeError::Capacity { device: name.to_string(), capacity, holds });
+    }
     let Recovered { found, journal, keepers, .. } = &without;
     repair_journal(devices, journal, keepers)?;
     repair_superblocks(devices, found)?;

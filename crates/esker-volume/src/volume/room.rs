@@ -3,7 +3,7 @@
 use esker_core::{Bytes, DeviceState};
 
 use super::change::ChangeError;
-use super::kinds::Presence;
+use super::kinds::{EngineSettings, Presence};
 use super::{Volume, VolumeMember};
 use crate::clock::Clock;
 use crate::format::checkpoint_bytes;
@@ -30,12 +30,7 @@ impl<C: Clock> Volume<C> {
     /// Checks that the devices hold what the volume offers without one of them.
     pub(super) fn check_capacity_without(&self, device: usize) -> Result<(), ChangeError> {
         let engine = self.state.settings.engine()?;
-        let unit = engine.unit().0.max(1);
-        let stays = |(index, member): &(usize, &VolumeMember)| {
-            *index != device && member.presence == Presence::Present && !member.is_draining
-        };
-        let others = self.state.devices.iter().enumerate().filter(stays);
-        let holds = Bytes(others.map(|(_, member)| member.data.0 / unit * unit).sum::<u64>() / engine.copies());
+        let holds = holds_without(device, &self.state.devices, &*engine);
         let capacity = self.capacity();
         // What has failed holds no copy any more, whether it stays or not.
         let is_gone = engine.copies() > 1 && self.driver.store_state(device) == DeviceState::Failed;
@@ -58,4 +53,14 @@ impl<C: Clock> Volume<C> {
         }
         Err(ChangeError::MapRoom { capacity, holds: Bytes(fits * unit) })
     }
+}
+
+/// Returns what the devices hold for the host without one of them, and without those that are being drained.
+pub(super) fn holds_without(device: usize, devices: &[VolumeMember], engine: &dyn EngineSettings) -> Bytes {
+    let unit = engine.unit().0.max(1);
+    let stays = |(index, member): &(usize, &VolumeMember)| {
+        *index != device && member.presence != Presence::Removed && !member.is_draining
+    };
+    let others = devices.iter().enumerate().filter(stays);
+    Bytes(others.map(|(_, member)| member.data.0 / unit * unit).sum::<u64>() / engine.copies())
 }

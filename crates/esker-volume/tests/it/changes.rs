@@ -114,6 +114,27 @@ fn a_device_is_replaced_by_a_larger_one_while_the_volume_serves() {
 }
 
 #[test]
+fn a_lost_device_with_nothing_on_it_stays_while_the_host_is_offered_its_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    let options = json!({ "extent": "128KiB", "policy": "fast-first" });
+    create(&mut closed(&paths), &VolumeSettings::new("hybrid", options), &identities(1, 2), WhatIsThere::Stays)
+        .unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    write_extent(&mut volume, 0);
+    let (capacity, holds) = (volume.0.capacity(), volume.0.state().devices[0].data);
+    assert_eq!(volume.0.used()[1], Bytes::ZERO);
+    drop(volume);
+    let before = std::fs::read(&paths[0]).unwrap();
+    let error = remove_lost(&mut closed(&paths[..1]), "second").unwrap_err();
+    let text = format!("without second, the devices hold {holds}, and the volume offers {capacity}");
+    assert_eq!((error.to_string(), error.hint().is_some()), (text, true));
+    assert!(std::fs::read(&paths[0]).unwrap() == before, "something was written");
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    (0..capacity.0 / (128 << 10)).for_each(|number| write_extent(&mut volume, number));
+}
+
+#[test]
 fn a_device_that_is_lost_can_be_taken_out_once_nothing_is_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second", "third"]);
