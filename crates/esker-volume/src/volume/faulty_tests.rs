@@ -1,6 +1,7 @@
 //! Volumes whose devices have faults when they are opened, and volumes that are opened without one of their devices.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
@@ -28,14 +29,16 @@ struct Memory {
     bytes: MemoryBackend,
     /// A durable write to this address is performed, and reports an error, once.
     sync_fails_at: Option<u64>,
-    /// Reads of this byte fail.
-    unreadable: Option<u64>,
+    /// Reads of these bytes fail.
+    unreadable: Range<u64>,
+    /// Number of reads.
+    reads: usize,
 }
 
 impl Disk {
     fn new(name: &'static str) -> Self {
         let bytes = MemoryBackend::new(Bytes(2 * SIZE));
-        let memory = Memory { size: SIZE, bytes, sync_fails_at: None, unreadable: None };
+        let memory = Memory { size: SIZE, bytes, sync_fails_at: None, unreadable: 0..0, reads: 0 };
         Self { name, memory: Arc::new(Mutex::new(memory)) }
     }
 
@@ -59,9 +62,13 @@ impl BlockingBackend for Disk {
         self.change(|memory| Bytes(memory.size))
     }
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.change(|memory| match memory.unreadable {
-            Some(bad) if (offset..offset + buffer.len() as u64).contains(&bad) => Err(io::Error::other("unreadable")),
-            _ => memory.bytes.read(offset, buffer),
+        self.change(|memory| {
+            memory.reads += 1;
+            let Range { start, end } = memory.unreadable;
+            match start.max(offset) < end.min(offset + buffer.len() as u64) {
+                true => Err(io::Error::other("unreadable")),
+                false => memory.bytes.read(offset, buffer),
+            }
         })
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
@@ -209,13 +216,65 @@ fn a_superblock_that_cannot_be_read_is_read_from_the_other_place() {
     for first in [true, false] {
         let (disks, layouts) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
         let at = layouts[0].superblocks()[usize::from(!first)];
-        disks[0].change(|memory| memory.unreadable = Some(at));
+        disks[0].change(|memory| memory.unreadable = at..at + 1);
         let mut volume = open(&disks).unwrap();
         assert_eq!([0, 1].map(|extent| read(&mut volume, extent)), [10, 11]);
     }
     let (disks, layouts) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
     // Neither: one is damaged.
     disks[0].put(layouts[0].superblocks()[1], &[0; 512]);
-    disks[0].change(|memory| memory.unreadable = Some(0));
+    disks[0].change(|memory| memory.unreadable = 0..1);
     assert_eq!(open(&disks).err().unwrap().to_string(), "a: unreadable");
+}
+
+/// Disks of which the first two keep the map, and the third one holds batches that these have lost.
+fn with_leftovers() -> ([Disk; 3], Vec<Layout>) {
+    let (disks, layouts) = written(["a", "b", "c"].map(Disk::new), &json!("fast-first"));
+    let before = disks.each_ref().map(Disk::image);
+    let mut volume = open(&disks).unwrap();
+    for extent in 2..6 {
+        let write = Request::new(RequestKind::Write { fua: true }, Lba(extent * EXTENT / 512), Bytes(EXTENT));
+        assert_eq!(perform(&mut volume, write, vec![1; EXTENT as usize]).result, Ok(()));
+    }
+    drop(volume);
+    let journal = layouts[0].journal_start() as usize..(layouts[0].journal_start() + layouts[0].journal) as usize;
+    disks[2].put(layouts[2].journal_start(), &disks[0].image()[journal]);
+    disks.iter().zip(&before).take(2).for_each(|(disk, before)| disk.put(0, before));
+    (disks, layouts)
+}
+
+/// Opens the volume, has the second disk fail, and returns whether the third one keeps the map then.
+fn is_replaced(disks: &[Disk; 3], layouts: &[Layout]) -> bool {
+    let mut volume = open(disks).unwrap();
+    disks[1].change(|memory| memory.sync_fails_at = Some(layouts[1].superblocks()[1]));
+    let policy = Some(json!({ "kind": "fast-first", "order": [2] }));
+    volume.change(VolumeChange::Set(ChangedSettings { policy, ..ChangedSettings::default() })).unwrap();
+    settle(&mut volume);
+    assert_eq!([0, 1].map(|extent| read(&mut volume, extent)), [10, 11]);
+    drop(volume);
+    let keep: Vec<bool> = check(&mut boxed(disks)).unwrap().devices.iter().map(|device| device.keeps_map).collect();
+    assert_eq!(keep[..2], [true, false]);
+    keep[2]
+}
+
+#[test]
+fn a_device_with_leftovers_that_cannot_be_erased_does_not_keep_the_map() {
+    let (disks, layouts) = with_leftovers();
+    assert!(is_replaced(&disks, &layouts), "they were erased");
+    let (disks, layouts) = with_leftovers();
+    let leftovers = recover(&mut boxed(&disks)).unwrap().leftovers.blocks;
+    assert!(leftovers.iter().all(|(device, _)| *device == 2) && leftovers.len() > 1, "{leftovers:?}");
+    disks[2].change(|memory| memory.sync_fails_at = Some(leftovers[0].1));
+    assert!(!is_replaced(&disks, &layouts));
+}
+
+#[test]
+fn a_device_of_which_much_cannot_be_read_is_left_alone_soon() {
+    let (disks, layouts) = with_leftovers();
+    let journal = layouts[2].journal_start()..layouts[2].journal_start() + layouts[2].journal;
+    disks[2].change(|memory| (memory.unreadable, memory.reads) = (journal, 0));
+    let leftovers = recover(&mut boxed(&disks)).unwrap().leftovers;
+    assert_eq!((leftovers.blocks, leftovers.stay_on), (vec![], vec![2]));
+    assert!(disks[2].change(|memory| memory.reads) < 12);
+    assert!(!is_replaced(&disks, &layouts));
 }

@@ -123,26 +123,54 @@ impl MapReader<'_> {
 }
 
 impl MapReader<'_> {
-    /// Returns the bytes of devices that hold a batch from number `next` on, though the journal ends before: the place
-    /// of the device in the list, and where the batch begins. `others` keep no journal, but may have been about to when
-    /// the power failed. Once they do, nothing may be there that the journal could be thought to go on with.
-    pub(super) fn leftovers(&mut self, others: &[Keeper], next: u64) -> Vec<(usize, u64)> {
-        let mut found = Vec::new();
-        for &Keeper { given, layout } in others {
-            let mut bytes = vec![0; layout.journal as usize];
-            let device = self.devices[given].blocking();
-            let is_readable = device.read(layout.journal_start(), &mut bytes).is_ok();
-            for (block, header) in bytes.chunks_mut(BLOCK).enumerate() {
-                let address = layout.journal_start() + (block * BLOCK) as u64;
-                // What a block that cannot be read holds is not known: it is erased as well.
-                let is_read = is_readable || device.read(address, header).is_ok();
-                if !is_read || Header::peek(Kind::Batch, header).is_ok_and(|header| header.number >= next) {
-                    found.push((given, address));
-                }
+    /// Finds batches from number `next` on, though the journal ends before. `others` keep no journal, but may have been
+    /// about to when the power failed. Once they do, nothing may be there that the journal could be thought to go on
+    /// with.
+    pub(super) fn leftovers(&mut self, others: &[Keeper], next: u64) -> Leftovers {
+        let mut found = Leftovers::default();
+        for keeper in others {
+            match self.leftovers_of(keeper, next) {
+                Some(blocks) => found.blocks.extend(blocks.into_iter().map(|address| (keeper.given, address))),
+                None => found.stay_on.push(keeper.given),
             }
         }
         found
     }
+
+    /// Returns the addresses of the blocks with leftovers on one device; `None` if too much of it cannot be read.
+    fn leftovers_of(&mut self, &Keeper { given, layout }: &Keeper, next: u64) -> Option<Vec<u64>> {
+        let mut bytes = vec![0; layout.journal as usize];
+        let device = self.devices[given].blocking();
+        let is_readable = device.read(layout.journal_start(), &mut bytes).is_ok();
+        let (mut found, mut unreadable) = (Vec::new(), 0);
+        for (block, header) in bytes.chunks_mut(BLOCK).enumerate() {
+            let address = layout.journal_start() + (block * BLOCK) as u64;
+            // What a block that cannot be read holds is not known: it is erased as well.
+            let is_read = is_readable || device.read(address, header).is_ok();
+            unreadable += usize::from(!is_read);
+            if unreadable > UNREADABLE_MAX {
+                return None;
+            }
+            if !is_read || Header::peek(Kind::Batch, header).is_ok_and(|header| header.number >= next) {
+                found.push(address);
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Blocks that may be unreadable in the place for a journal. A drive with more of them takes seconds for each, and is
+/// not to keep the journal anyway.
+const UNREADABLE_MAX: usize = 4;
+
+/// Batches on devices that keep no journal, and that are no part of it. Devices have their place in the list that was
+/// given.
+#[derive(Default)]
+pub(super) struct Leftovers {
+    /// Blocks that are to be erased: their device, and their address.
+    pub(super) blocks: Vec<(usize, u64)>,
+    /// Devices on which some stay, so that they must not keep the journal.
+    pub(super) stay_on: Vec<usize>,
 }
 
 /// Returns the number of a batch behind `next`, if one is there.

@@ -45,7 +45,7 @@ pub use failing::leave_failing_out;
 pub use join::{JoinPlan, JoiningDevice, served_as};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 pub use lost::{WhatWasLost, remove_lost};
-use map::{JournalFound, Repair};
+use map::{JournalFound, Leftovers, Repair};
 use recover::{Recovered, recover};
 pub use settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
 pub use signs::is_without_superblock;
@@ -82,15 +82,15 @@ impl<C: Clock> Volume<C> {
     /// If the devices do not belong together, or if the map cannot be read. Then nothing was written.
     pub fn open(mut devices: Vec<Box<dyn OpenDevice>>, clock: C) -> Result<Self, VolumeError> {
         make_durable(&mut devices)?;
-        let recovered = recover(&mut devices)?;
+        let mut recovered = recover(&mut devices)?;
         let state = recovered.state(&devices);
         let is_writable = state.missing().next().is_none();
         repair_journal(&mut devices, &recovered.journal, &recovered.keepers)?;
         if is_writable {
-            erase_leftovers(&mut devices, &recovered)?;
+            erase_leftovers(&mut devices, &mut recovered.leftovers);
         }
         repair_superblocks(&mut devices, &recovered.found)?;
-        let Recovered { found, engine, journal, checkpoint, is_damaged, .. } = recovered;
+        let Recovered { found, engine, journal, leftovers, checkpoint, is_damaged, .. } = recovered;
         let mut devices: Vec<Option<Box<dyn OpenDevice>>> = devices.into_iter().map(Some).collect();
         let (mut stores, mut all) = (Vec::new(), Vec::new());
         for (index, (given, own)) in found.given.iter().zip(&found.own).enumerate() {
@@ -107,7 +107,8 @@ impl<C: Clock> Volume<C> {
             let [whole, data]: [Part; 2] = parts.try_into().ok().expect("two were asked for");
             let data: Box<dyn Backend> = if is_writable { Box::new(data) } else { Box::new(OnlyRead::new(data)) };
             stores.push(Store::new(data).with_limits(limits));
-            all.push(VolumeDevice::new(Some(whole), is_writable, Superblock { layout, ..superblock }));
+            let device = VolumeDevice::new(Some(whole), is_writable, Superblock { layout, ..superblock });
+            all.push(if leftovers.stay_on.contains(given) { device.that_never_joins() } else { device });
         }
         let through = journal.through;
         let journal_state = JournalState { ring: journal.ring, through, checkpoint, is_damaged };
@@ -235,9 +236,14 @@ fn repair_journal(
     Ok(())
 }
 
-/// Erases batches that a device got when it was about to keep the journal, and that the journal has lost.
-fn erase_leftovers(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) -> Result<(), VolumeError> {
-    recovered.leftovers.iter().try_for_each(|&(device, address)| write_durably(devices, device, address, &[0; BLOCK]))
+/// Erases batches that a device got when it was about to keep the journal, and that the journal has lost. Where that
+/// fails, they stay, and the device must not keep it now either.
+fn erase_leftovers(devices: &mut [Box<dyn OpenDevice>], leftovers: &mut Leftovers) {
+    for &(device, address) in &leftovers.blocks {
+        if !leftovers.stay_on.contains(&device) && write_durably(devices, device, address, &[0; BLOCK]).is_err() {
+            leftovers.stay_on.push(device);
+        }
+    }
 }
 
 /// Writes superblocks that are damaged or of an earlier generation, also if a device is missing: what a volume was

@@ -4,7 +4,7 @@ use esker_tier::Engine;
 
 use super::error::{MapDamage, VolumeError};
 use super::kinds::{EngineSettings, Restored};
-use super::map::{Candidate, CheckpointRecords, Copies, JournalFound, MapReader};
+use super::map::{Candidate, CheckpointRecords, Copies, JournalFound, Leftovers, MapReader};
 use super::settings::VolumeSettings;
 use super::superblocks::{Found, Keeper, find};
 use crate::backend::OpenDevice;
@@ -17,8 +17,7 @@ pub(super) struct Recovered {
     pub(super) engine: Box<dyn Engine>,
     pub(super) journal: JournalFound,
     pub(super) keepers: Vec<Keeper>,
-    /// Blocks with batches that are no part of the journal: the place of their device in the list, and their address.
-    pub(super) leftovers: Vec<(usize, u64)>,
+    pub(super) leftovers: Leftovers,
     /// The checkpoint that was read.
     pub(super) checkpoint: u64,
     /// Whether something was damaged on one device, and whole on another.

@@ -31,6 +31,12 @@ impl VolumeDevice {
     pub(crate) fn new(whole: Option<Part>, is_live: bool, superblock: Superblock) -> Self {
         Self { whole, is_live, joining: Joining::No, under_way: UnderWay::default(), superblock }
     }
+
+    /// A device that is never to keep the journal: something is left there that the journal could be thought to go on
+    /// with.
+    pub(crate) fn that_never_joins(self) -> Self {
+        Self { joining: Joining::Never, ..self }
+    }
 }
 
 /// How far a device is on its way to keep journal and checkpoints.
@@ -38,8 +44,16 @@ impl VolumeDevice {
 pub(crate) enum Joining {
     /// It is on no such way.
     No,
+    /// It may not be on one.
+    Never,
     /// The next checkpoint is written to it, too.
     WithNextCheckpoint,
     /// Checkpoint and journal are written to it, too. Once the checkpoint is complete, it is believed.
     Copying,
+}
+
+impl Joining {
+    pub(super) fn is_under_way(self) -> bool {
+        matches!(self, Self::WithNextCheckpoint | Self::Copying)
+    }
 }

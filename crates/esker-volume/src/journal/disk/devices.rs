@@ -123,7 +123,7 @@ impl Devices {
     /// Has devices become keepers until there are as many as there should be, as far as there is room. Returns true if
     /// a checkpoint is needed for that.
     pub(crate) fn join(&mut self) -> bool {
-        let joins = |device: &VolumeDevice| device.is_live && device.joining != Joining::No;
+        let joins = |device: &VolumeDevice| device.is_live && device.joining.is_under_way();
         let stays = |device: &VolumeDevice| device.superblock.member().state == MemberState::InUse;
         let keepers = self.keepers().filter(|&keeper| stays(&self.all[keeper])).count();
         let count = keepers + self.all.iter().filter(|device| joins(device)).count();
