@@ -162,6 +162,9 @@ impl ClusterEngine {
     fn held_reason(&self, now: Nanos) -> Option<HeldReason> {
         let Background { settings, written, copies, .. } = &self.background;
         let object = self.router.map().shape().object;
+        if self.is_frozen {
+            return Some(HeldReason::OnlyRead);
+        }
         if settings.paused {
             return Some(HeldReason::Paused);
         }

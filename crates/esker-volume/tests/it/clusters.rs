@@ -159,6 +159,7 @@ fn copies_outlive_a_drive_that_is_lost() {
     let mut volume = open(&paths[1..], IoChoice::Best, false).unwrap();
     check_objects(&mut volume);
     assert_eq!(request(&mut volume, write(0, 512), &[1; 512]).result, Err(DeviceError::ReadOnly));
+    assert_eq!(volume.0.background().unwrap().held, Some(HeldReason::OnlyRead));
     let names: Vec<String> = volume.0.state().devices.iter().map(|device| device.name.clone()).collect();
     drop(volume);
     let error = remove_lost(&mut closed(&paths[1..]), &names[1]).unwrap_err();
