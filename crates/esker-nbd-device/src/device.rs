@@ -35,6 +35,11 @@ impl ExportError {
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Connect(ConnectError::Unreachable(_)))
     }
+
+    /// Returns true if its server is there, and fails, or has nothing written any more.
+    pub fn fails(&self) -> bool {
+        matches!(self, Self::Connect(ConnectError::Lost(_)) | Self::ReadOnly)
+    }
 }
 
 impl Hint for ExportError {

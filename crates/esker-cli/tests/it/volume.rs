@@ -273,6 +273,26 @@ fn a_blank_drive_in_the_place_of_a_dead_one_counts_as_missing() {
     assert!(error.contains("a has no superblock") && error.contains("counts as missing"), "{error}");
 }
 
+/// A socket cannot be opened, with the error of a disk that was pulled out.
+#[test]
+fn a_device_that_cannot_be_opened_is_left_out_by_what_does_without_it() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    cluster(folder);
+    fs::remove_file(folder.join("c.img")).unwrap();
+    let _pulled_out = std::os::unix::net::UnixListener::bind(folder.join("c.img")).unwrap();
+    let checked = esker_in(folder, &["volume", "check", "home.volume"]);
+    let says = ["cannot open c (c.img): No such device", "; the volume is only read, without it"];
+    assert!(checked.code == 1 && says.iter().all(|said| checked.stderr.contains(said)), "{}", checked.stderr);
+    let refused = esker_refuses(folder, &["volume", "copy", "home.volume", "--from", "in.img", "--overwrite"]);
+    assert!(refused.contains("cannot open c") && refused.contains("--lost"), "{refused}");
+    let refused = esker_refuses(folder, &["volume", "remove-device", "home.volume", "b", "--lost"]);
+    assert!(refused.contains("cannot open c"), "{refused}");
+    esker_ok(folder, &["volume", "remove-device", "home.volume", "c", "--lost"]);
+    let checked = esker_ok(folder, &["volume", "check", "home.volume"]).stdout;
+    assert!(checked.contains("everything is there and whole"), "{checked}");
+}
+
 #[test]
 fn what_copies_out_leaves_all_devices_alike() {
     let home = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use esker_volume::{OpenDevice, VolumeState, is_without_superblock};
 
+use super::device::OpenError;
 use crate::args::Common;
 use crate::output;
 use crate::values::DevicePlace;
@@ -19,8 +20,17 @@ pub(super) struct Away {
 struct Left {
     name: String,
     place: String,
-    /// Whether something is there that is none of the volume's.
-    is_blank: bool,
+    why: Why,
+}
+
+/// Why a device is left out.
+enum Why {
+    /// It is not there.
+    Absent,
+    /// Something is there that is none of the volume's.
+    Blank,
+    /// It cannot be opened, as this says.
+    Fails(String),
 }
 
 impl Away {
@@ -31,7 +41,16 @@ impl Away {
 
     /// Leaves a device out that is not there.
     pub(super) fn is_absent(&mut self, name: &str, place: &DevicePlace) {
-        self.devices.push(Left { name: name.to_string(), place: place.to_string(), is_blank: false });
+        self.leave_out(name, place, Why::Absent);
+    }
+
+    /// Leaves a device out that cannot be opened because it fails.
+    pub(super) fn fails(&mut self, name: &str, place: &DevicePlace, error: &OpenError) {
+        self.leave_out(name, place, Why::Fails(error.to_string()));
+    }
+
+    fn leave_out(&mut self, name: &str, place: &DevicePlace, why: Why) {
+        self.devices.push(Left { name: name.to_string(), place: place.to_string(), why });
     }
 
     /// Leaves devices out without a superblock at either end, and returns the others. A drive that is dead is often
@@ -52,10 +71,7 @@ impl Away {
         let mut others = Vec::new();
         for (device, place, is_blank) in looked_at {
             match is_blank && !are_all_blank {
-                true => {
-                    let (name, place) = (device.name().to_string(), place.to_string());
-                    self.devices.push(Left { name, place, is_blank });
-                }
+                true => self.leave_out(device.name(), place, Why::Blank),
                 false => others.push(device),
             }
         }
@@ -77,10 +93,11 @@ impl Away {
     }
 
     /// What is said of a device while `missing` are the names of those that the volume misses.
-    fn remark(&self, Left { name, place, is_blank }: &Left, missing: Option<&[&str]>) -> String {
-        let what = match is_blank {
-            true => "holds nothing of a volume, and counts as missing",
-            false => "is not there",
+    fn remark(&self, Left { name, place, why }: &Left, missing: Option<&[&str]>) -> String {
+        let what = match why {
+            Why::Blank => format!("{name} ({place}) holds nothing of a volume, and counts as missing"),
+            Why::Absent => format!("{name} ({place}) is not there"),
+            Why::Fails(error) => error.clone(),
         };
         // A device may have got another name in the file since it joined.
         let is_named = |missing: &&str| self.devices.iter().any(|left| left.name == *missing);
@@ -91,7 +108,7 @@ impl Away {
             }
             Some(_) => "; the volume is only read, without it".to_string(),
         };
-        format!("{name} ({place}) {what}{consequence}")
+        what + &consequence
     }
 }
 

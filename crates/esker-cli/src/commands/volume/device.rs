@@ -2,12 +2,13 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use esker_core::{Bytes, Hint};
 use esker_nbd_device::ExportDevice;
 use esker_volume::{BlockingBackend, DeviceIo, DeviceSettings, FileBackend, OpenDevice};
+use rustix::io::Errno;
 
 use crate::values::DevicePlace;
 
@@ -30,8 +31,18 @@ pub(super) struct OpenedDevice {
 pub(super) struct OpenError {
     message: String,
     hint: Option<String>,
-    /// Whether nothing is there.
-    pub(super) is_missing: bool,
+    pub(super) cause: Cause,
+}
+
+/// What kind of reason that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Nothing is there.
+    Missing,
+    /// It is there, and fails.
+    Fails,
+    /// Something that the user can put right.
+    Mistake,
 }
 
 impl fmt::Display for OpenError {
@@ -63,10 +74,9 @@ pub(super) fn open_device(
                 Access::Read => FileBackend::open_to_read(path),
                 Access::Write => FileBackend::open_alone(path),
             };
-            let file = found.map_err(|error| OpenError {
-                message: message(&error),
-                hint: hint(path, error.kind()),
-                is_missing: error.kind() == ErrorKind::NotFound,
+            let file = found.map_err(|error| {
+                let cause = cause(&error);
+                OpenError { message: message(&error), hint: hint(name, path, &error, cause), cause }
             })?;
             let device = io.device(name, file, settings);
             Ok(OpenedDevice { is_direct: device.is_direct(), device: Box::new(device) })
@@ -75,7 +85,11 @@ pub(super) fn open_device(
             let device = ExportDevice::open(name, uri, io, settings.limits).map_err(|error| OpenError {
                 message: message(&error),
                 hint: error.hint(),
-                is_missing: error.is_missing(),
+                cause: match (error.is_missing(), error.fails()) {
+                    (true, _) => Cause::Missing,
+                    (_, true) => Cause::Fails,
+                    _ => Cause::Mistake,
+                },
             })?;
             // This machine keeps nothing of it.
             Ok(OpenedDevice { is_direct: true, device: Box::new(device) })
@@ -83,8 +97,24 @@ pub(super) fn open_device(
     }
 }
 
-fn hint(path: &Path, kind: ErrorKind) -> Option<String> {
-    let text = match kind {
+/// Why a file or a disk cannot be opened.
+fn cause(error: &io::Error) -> Cause {
+    match Errno::from_io_error(error) {
+        _ if error.kind() == ErrorKind::NotFound => Cause::Missing,
+        // A disk that has died or was pulled out keeps its name for a while.
+        Some(Errno::NXIO | Errno::NODEV | Errno::IO | Errno::NOMEDIUM | Errno::ROFS) => Cause::Fails,
+        _ => Cause::Mistake,
+    }
+}
+
+fn hint(name: &str, path: &Path, error: &io::Error, cause: Cause) -> Option<String> {
+    if cause == Cause::Fails {
+        return Some(format!(
+            "what a volume has elsewhere is still read: `esker volume serve --read-only` and `esker volume copy --to` \
+             do without {name}, and where others have copies, `esker volume remove-device --lost` takes it out"
+        ));
+    }
+    let text = match error.kind() {
         ErrorKind::ResourceBusy => {
             "a volume is used by one program at a time, and by none while its devices are mounted"
         }
@@ -98,7 +128,7 @@ fn hint(path: &Path, kind: ErrorKind) -> Option<String> {
 
 /// The size that a device has now, while it is in use.
 pub(super) fn size_in_use(name: &str, place: &DevicePlace) -> Result<Bytes, OpenError> {
-    let failed = |message, hint| OpenError { message, hint, is_missing: false };
+    let failed = |message, hint| OpenError { message, hint, cause: Cause::Mistake };
     match place {
         DevicePlace::File(path) => FileBackend::open(path)
             .map(|file| file.capacity())

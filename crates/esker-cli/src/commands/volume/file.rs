@@ -11,7 +11,7 @@ use esker_volume::{DeviceIo, DeviceSettings, IoChoice, OpenDevice, leave_failing
 use serde::Deserialize;
 
 use super::away::Away;
-use super::device::{Access, OpenError, OpenedDevice, is_same_file, is_same_place, open_device};
+use super::device::{Access, Cause, OpenError, OpenedDevice, is_same_file, is_same_place, open_device};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::output;
@@ -128,8 +128,24 @@ impl Places {
         }
     }
 
-    /// Opens the devices that are there, of which one is needed.
+    /// Opens the devices that are there, of which one is needed. To read, those that fail are left out as well.
     pub(super) fn open(&self, access: Access, io: &DeviceIo, settings: DeviceSettings) -> Result<Opened, Failure> {
+        self.open_without(&|_| access == Access::Read, access, io, settings)
+    }
+
+    /// Opens the devices that are there to write, although this one may fail: the volume is to lose it.
+    pub(super) fn open_to_lose(&self, lost: &str, io: &DeviceIo) -> Result<Opened, Failure> {
+        self.open_without(&|name| name == lost, Access::Write, io, DeviceSettings::default())
+    }
+
+    /// Opens the devices that are there, without those that fail if they `may_fail`.
+    fn open_without(
+        &self,
+        may_fail: &dyn Fn(&str) -> bool,
+        access: Access,
+        io: &DeviceIo,
+        settings: DeviceSettings,
+    ) -> Result<Opened, Failure> {
         let (mut devices, mut are_direct, mut away) = (Vec::new(), true, Away::of(&self.file));
         for (name, place) in &self.devices {
             match open_device(name, place, access, io, settings) {
@@ -137,7 +153,8 @@ impl Places {
                     are_direct &= is_direct;
                     devices.push((device, place));
                 }
-                Err(OpenError { is_missing: true, .. }) => away.is_absent(name, place),
+                Err(OpenError { cause: Cause::Missing, .. }) => away.is_absent(name, place),
+                Err(error) if error.cause == Cause::Fails && may_fail(name) => away.fails(name, place, &error),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -9,7 +9,6 @@ use esker_core::words;
 use esker_serve::{DeviceStatus, DrainStatus, LifeStatus, VolumeFile, VolumeOperation, VolumeStatus, call};
 use esker_volume::{DeviceSettings, IoChoice, WhatWasLost};
 
-use super::device::Access;
 use super::doer::{Doer, read_status};
 use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
@@ -205,7 +204,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     }
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
-    let mut opened = places.open(Access::Write, &io, DeviceSettings::default())?;
+    let mut opened = places.open_to_lose(device, &io)?;
     let what = esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
