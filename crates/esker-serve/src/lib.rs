@@ -53,7 +53,7 @@ pub use log::{Log, LogEvent, LogLevel};
 pub use metrics::Metrics;
 pub use observer::Observer;
 pub use served::Served;
-pub use server::{HandOver, ServeSettings, Server};
+pub use server::{HandOver, LastWork, ServeSettings, Server};
 pub use status::{ConnectionStatus, DeviceStatus, DrainStatus, RequestCounts, ServingStatus, VolumeStatus};
 pub use systemd::{inherited_listeners, tell_main_process, tell_ready, tell_stopping};
 pub use take_over::{Predecessor, Successor, take_over};

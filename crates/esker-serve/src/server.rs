@@ -74,6 +74,17 @@ pub struct Server<S> {
     own_answer: Option<Result<Value, ControlError>>,
 }
 
+/// What a server that ends has done of what was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastWork {
+    /// All of it.
+    Done,
+    /// Not all of it in time.
+    Late,
+    /// Something that was written cannot be made durable.
+    Failed,
+}
+
 /// Stands for the program itself among those who ask for changes.
 const OWN: u32 = u32::MAX;
 
@@ -180,9 +191,8 @@ impl<S: Served> Server<S> {
     }
 
     /// Serves until `is_stopping` says so. Then clients get the answers to what they have under way, further requests
-    /// are refused, and what was written is made durable. Returns whether all of that was done, and in time. No other
-    /// process can take over; see [`Self::serve`].
-    pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> bool {
+    /// are refused, and what was written is made durable. No other process can take over; see [`Self::serve`].
+    pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> LastWork {
         while let Some(successor) = self.serve(&is_stopping) {
             successor.refuse(ControlError::new("this server cannot be taken over"));
         }
@@ -196,7 +206,11 @@ impl<S: Served> Server<S> {
         let failed = self.failed();
         self.flush();
         let are_idle = self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
-        are_idle && have_left && self.failed() == failed
+        match self.failed() == failed {
+            false => LastWork::Failed,
+            true if are_idle && have_left => LastWork::Done,
+            true => LastWork::Late,
+        }
     }
 
     /// Begins to make durable what was written.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use esker_core::{Bytes, Rng};
 use esker_nbd::Command;
 use esker_serve::{
-    Address, HandOver, Listener, ServeSettings, ServedVolume, Server, VolumeOperation, VolumeStatus, call, take_over,
+    Address, HandOver, LastWork, Listener, ServeSettings, ServedVolume, Server, VolumeOperation, VolumeStatus, call,
+    take_over,
 };
 use esker_volume::{IoChoice, Signal};
 
@@ -216,7 +217,7 @@ fn start<'scope>(
                 }
             }
         }
-        assert!(server.run(|| true), "everything was finished");
+        assert_eq!(server.run(|| true), LastWork::Done);
     });
     (thread, is_ready.recv().unwrap())
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use esker_core::{Bytes, Rng};
 use esker_nbd::Command;
 use esker_serve::{
-    Address, HandOver, Listener, ServeSettings, ServedVolume, Server, VolumeOperation, VolumeStatus, call, take_over,
+    Address, HandOver, LastWork, Listener, ServeSettings, ServedVolume, Server, VolumeOperation, VolumeStatus, call,
+    take_over,
 };
 use esker_volume::{IoChoice, Signal};
 
@@ -66,7 +67,7 @@ impl Serving {
                     }
                 }
             }
-            assert!(server.run(|| true), "everything was finished");
+            assert_eq!(server.run(|| true), LastWork::Done);
             taken_back
         });
         let signal = is_ready.recv().unwrap();

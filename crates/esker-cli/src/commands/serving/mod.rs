@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use esker_nbd_device::{NbdServer, NbdUri};
 use esker_serve::{
-    Address, ControlError, Listener, LogLevel, ServeSettings, Served, Server, Successor, inherited_listeners,
+    Address, ControlError, LastWork, Listener, LogLevel, ServeSettings, Served, Server, Successor, inherited_listeners,
     tell_ready, tell_stopping,
 };
 
@@ -57,7 +57,9 @@ pub(super) enum Ending {
     /// Another process has taken over.
     HandedOver,
     /// It was asked to, and not everything was finished in time.
-    Unfinished,
+    Late,
+    /// It was asked to, and not everything could be made durable.
+    NotDurable,
 }
 
 /// What becomes of a server that another process wants to take over: `None` if that one serves now.
@@ -107,23 +109,23 @@ pub(super) fn serve_on<S: Served>(
     let child = command.map(|command| Running::start(command, uris, server.signal())).transpose()?;
     tell_ready();
     // Neither a command nor a recording can be handed over.
-    let (server, was_finished) = if child.is_some() || recording.is_some() {
-        let was_finished = server.run(|| {
+    let (server, last_work) = if child.is_some() || recording.is_some() {
+        let last_work = server.run(|| {
             let stops = cancel::requested() || child.as_ref().is_some_and(Running::has_ended);
             if stops {
                 tell_stopping();
             }
             stops
         });
-        (Some(server), was_finished)
+        (Some(server), last_work)
     } else {
         let log = || log_of(serving.arguments, common);
         match until_asked_to_end(server, hand_over, log)? {
-            None => (None, true),
+            None => (None, LastWork::Done),
             Some(mut server) => {
                 tell_stopping();
-                let was_finished = server.run(|| true);
-                (Some(server), was_finished)
+                let last_work = server.run(|| true);
+                (Some(server), last_work)
             }
         }
     };
@@ -134,12 +136,13 @@ pub(super) fn serve_on<S: Served>(
     let recorded = recording.map_or(Ok(()), |recording| recording.finish(common.quiet));
     child.as_ref().into_iter().for_each(Running::end);
     recorded?;
-    match child {
-        Some(child) => Ok(Ending::OfCommand(child.status()?)),
-        None if is_handed_over => Ok(Ending::HandedOver),
-        None if was_finished => Ok(Ending::Finished),
-        None => Ok(Ending::Unfinished),
-    }
+    Ok(match (child, last_work) {
+        (Some(child), _) => Ending::OfCommand(child.status()?),
+        _ if is_handed_over => Ending::HandedOver,
+        (None, LastWork::Done) => Ending::Finished,
+        (None, LastWork::Late) => Ending::Late,
+        (None, LastWork::Failed) => Ending::NotDurable,
+    })
 }
 
 /// Says what is served, with its name if there are several, and where.

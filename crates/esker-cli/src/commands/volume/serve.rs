@@ -15,6 +15,7 @@ use crate::commands::serving::{
 };
 use crate::failure::Failure;
 use crate::recording::Plan;
+use crate::values::Export;
 
 /// What is left if the program is ended.
 const LEFT: &str = "what clients had not flushed may be lost";
@@ -36,22 +37,46 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
         record,
     };
     let hand_over = |server, successor| take_over::hand_over(server, successor, (arguments, &settings), common);
+    let mut failed = Vec::new();
+    let ended = |server: &VolumeServer| failed = failed_devices(server, arguments);
     let ending = if arguments.take_over {
         let server = take_over_server(arguments, &settings, common)?;
         let what = describe(&server, arguments);
-        serve_on(server, around, common, &what, &[], hand_over, |_| {})?
+        serve_on(server, around, common, &what, &[], hand_over, ended)?
     } else {
         let server = open(&arguments.volumes, serving(arguments), &settings, common)?;
         cancel::leaves(LEFT);
         let what = describe(&server, arguments);
-        serve(server, around, common, &what, hand_over, |_| {})?
+        serve(server, around, common, &what, hand_over, ended)?
     };
     match ending {
         Ending::OfCommand(status) => Ok(status),
         Ending::Finished | Ending::HandedOver => Ok(ExitCode::SUCCESS),
-        Ending::Unfinished => Err(Failure::work("not everything was finished and made durable in 30 seconds")
-            .with_hint("what clients had not flushed may be lost; `esker volume check` looks at the devices")),
+        Ending::Late => Err(unfinished("not everything was finished and made durable in 30 seconds".to_string())),
+        Ending::NotDurable if failed.is_empty() => {
+            Err(unfinished("not everything that was written could be made durable".to_string()))
+        }
+        Ending::NotDurable => Err(unfinished(format!(
+            "not everything that was written could be made durable; failed: {}",
+            failed.join(", ")
+        ))),
     }
+}
+
+fn unfinished(message: String) -> Failure {
+    let hint = "what clients had not flushed may be lost; `esker volume check` looks at the devices";
+    Failure::work(message).with_hint(hint)
+}
+
+/// The names of the devices that have failed, with those of their volumes if there are several.
+fn failed_devices(server: &VolumeServer, arguments: &VolumeServeArguments) -> Vec<String> {
+    let of_volume = |(index, volume): (usize, &Export)| {
+        let devices = server.served(index).status(&server.status(index)).devices;
+        let failed = devices.into_iter().filter(|device| device.state == "failed");
+        let prefix = if arguments.volumes.len() > 1 { format!("{}: ", volume.name) } else { String::new() };
+        failed.map(move |device| format!("{prefix}{}", device.name)).collect::<Vec<_>>()
+    };
+    arguments.volumes.iter().enumerate().flat_map(of_volume).collect()
 }
 
 /// Takes over from the server of the volumes. Should anything fail, that one serves on.

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixListener;
 
 use nix::sys::signal::Signal;
 
+use super::emulated::Emulation;
 use super::{Server, home};
 use crate::support::{esker_in, esker_ok};
 
@@ -28,6 +29,23 @@ fn a_server_that_is_asked_to_end_keeps_what_was_not_flushed() {
     }
     let checked = esker_ok(home.path(), &["volume", "check", "home.volume"]).stdout;
     assert!(checked.contains("everything is there and whole"), "{checked}");
+}
+
+#[test]
+fn a_server_that_cannot_make_the_last_writes_durable_names_the_device() {
+    let home = tempfile::tempdir().unwrap();
+    let disk = "kind = \"constant\"\nservice_time = \"10us\"\ncapacity = \"16MiB\"\n";
+    fs::write(home.path().join("disk.toml"), disk).unwrap();
+    let disk = Emulation::of(home.path(), "disk", &[]);
+    let far = format!("far=nbd+unix:///?socket={}", home.path().join("disk.nbd").display());
+    esker_ok(home.path(), &["volume", "create", "home.volume", "--set", "extent=64KiB", "--device", &far]);
+    let mut server = Server::start(home.path(), &[]);
+    server.client().write(0, &[1; 4096]).unwrap();
+    disk.operate("fail", &["--writes"]);
+    server.signal(Signal::SIGTERM);
+    let (code, said) = server.ended();
+    let says = "not everything that was written could be made durable; failed: far";
+    assert!(code == Some(1) && said.contains(says) && !said.contains("30 seconds"), "{said}");
 }
 
 #[test]
