@@ -82,7 +82,7 @@ fn copy_in(arguments: &VolumeCopyArguments, from: &Path, common: &Common) -> Res
     let mut session = pipeline.finish()?;
     write_tail(&mut session, done - tail.len() as u64, &tail)?;
     session.flush()?;
-    session.end()?;
+    session.end();
     drop(bar);
     output::print(&format!(
         "{} copied into the volume, {} of it data\n",
@@ -128,7 +128,7 @@ fn copy_out(arguments: &VolumeCopyArguments, to: &Path, common: &Common) -> Resu
     drop(bar);
     let is_printed = output.is_standard_output();
     output.finish()?;
-    session.end()?;
+    session.end();
     if is_printed {
         return Ok(());
     }

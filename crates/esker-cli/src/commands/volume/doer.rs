@@ -69,20 +69,18 @@ impl Doer {
         });
     }
 
-    /// Ends the work: a volume that nobody serves is left with all devices alike.
-    pub(super) fn end(self) -> Result<(), Failure> {
-        let Self::Own(mut server) = self else { return Ok(()) };
+    /// Leaves a volume that nobody serves with all devices alike. Whoever opens it next does so otherwise: Ctrl-C ends
+    /// the wait, and what the command has done is done.
+    pub(super) fn end(self) {
+        let Self::Own(mut server) = self else { return };
         let limit = server.clock().now() + END_LIMIT;
         server.turn();
-        while server.served(0).is_writing_structures() && server.clock().now() < limit {
-            if cancel::requested() {
-                return Err(Failure::cancelled());
-            }
+        let is_over = |server: &VolumeServer| server.clock().now() >= limit || cancel::requested();
+        while server.served(0).is_writing_structures() && !is_over(&server) {
             if !server.turn() {
                 server.wait(Some(LOOK));
             }
         }
-        Ok(())
     }
 
     /// Lets some time pass, in which a volume that nobody serves goes on.

@@ -131,7 +131,7 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
     doer.perform(&VolumeOperation::AddDevice { name: name.clone(), place, force, no_map })?;
     made.keep();
     let VolumeStatus { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
-    doer.end()?;
+    doer.end();
     // A cluster offers no more later.
     let more = match capacity_max_bytes.saturating_sub(capacity_bytes) {
         0 => String::new(),
@@ -146,7 +146,7 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
     let (mut doer, device) = (Doer::find(&arguments.volume, common)?, arguments.device.clone());
     if arguments.undo {
         doer.perform(&VolumeOperation::Keep { device: device.clone() })?;
-        doer.end()?;
+        doer.end();
         output::print(&format!("{device} is used again\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -179,7 +179,7 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
         doer.pass_time();
     }
     drop(progress);
-    doer.end()?;
+    doer.end();
     output::print(&format!("{device} is empty; `esker volume remove-device` takes it out\n"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -191,7 +191,7 @@ pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Co
     }
     let mut doer = Doer::find(&arguments.volume, common)?;
     doer.perform(&VolumeOperation::Remove { device: arguments.device.clone() })?;
-    doer.end()?;
+    doer.end();
     output::print(&format!("{} belongs to the volume no more\n", arguments.device))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -229,7 +229,7 @@ pub(super) fn grow(arguments: &VolumeGrowArguments, common: &Common) -> Result<E
     }
     doer.perform(&VolumeOperation::Grow { capacity_bytes: arguments.to.map(|to| to.0) })?;
     let now = doer.status()?.capacity_bytes;
-    doer.end()?;
+    doer.end();
     let [now, more] = [now, now - before].map(|bytes| words::bytes(bytes as f64));
     output::print(&format!("the volume has {now} now, {more} more than before\n"))?;
     Ok(ExitCode::SUCCESS)

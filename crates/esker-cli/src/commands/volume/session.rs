@@ -151,17 +151,14 @@ impl Session {
     }
 
     /// Waits until what opening the volume has begun is written, such as the map on another device that keeps it from
-    /// now on. Otherwise the devices disagree until the volume is opened the next time.
-    pub(super) fn end(mut self) -> Result<(), Failure> {
+    /// now on. Otherwise the devices disagree until the volume is opened the next time: that does no harm, so Ctrl-C
+    /// ends the wait, and what the command has done is done.
+    pub(super) fn end(mut self) {
         let limit = self.clock.now() + END_LIMIT;
         self.volume.step();
-        while self.volume.is_writing_structures() && self.clock.now() < limit {
-            if cancel::requested() {
-                return Err(Failure::cancelled());
-            }
+        while self.volume.is_writing_structures() && self.clock.now() < limit && !cancel::requested() {
             self.step(limit);
         }
-        Ok(())
     }
 
     /// Waits until the volume has nothing more to do for itself.

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<Exi
         Some(map) => VolumeOperation::SetMap { place: absolute(map)?, settings },
     })?;
     let background = doer.status()?.background.unwrap_or_default();
-    doer.end()?;
+    doer.end();
     output::print(&format!("{}\n", limits(&background)))?;
     Ok(ExitCode::SUCCESS)
 }

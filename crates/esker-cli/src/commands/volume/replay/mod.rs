@@ -69,11 +69,12 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         placement_map: None,
         cost: None,
     };
-    target.end()?;
-    match json {
-        Some(json) => json.write_json(&results)?,
-        None => output::print(&render(&results))?,
-    }
+    let written = match json {
+        Some(json) => json.write_json(&results),
+        None => output::print(&render(&results)),
+    };
+    target.end();
+    written?;
     Ok(if results.requests.errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
