@@ -9,7 +9,7 @@ use super::record::ClusterRecord;
 use super::task::{Io, MapChange, Task, object_of};
 use crate::id::{ObjectId, ServerId};
 use crate::route::{EffectId, RouterInput, ServerWork};
-use crate::servers::ServerState;
+use crate::servers::{Server, ServerState};
 
 impl ClusterEngine {
     /// Judges the end of a request to a server's device.
@@ -26,16 +26,17 @@ impl ClusterEngine {
     }
 
     /// With replicas, a server whose device has failed leaves, and what was there is rebuilt from others. A server
-    /// whose device takes no more writes is emptied: slices leave for others as they are written, or copied.
+    /// whose device takes no more writes is emptied: slices leave for others as they are written, or copied, and those
+    /// on their way there turn round.
     pub(super) fn heed_state(&mut self, server: ServerId) {
         let device = DeviceIndex(server.0);
-        let state = self.router.servers().get(server).state;
+        let Server { state, refuses, .. } = *self.router.servers().get(server);
         if self.health.device(device) == DeviceState::Failed {
             if self.settings.replicas > 1 && state != ServerState::Failed {
                 self.inputs.push_back(RouterInput::Fail(server));
             }
-        } else if self.health.device(device) == DeviceState::ReadOnly && state == ServerState::Up {
-            self.inputs.push_back(RouterInput::Drain(server));
+        } else if self.health.device(device) == DeviceState::ReadOnly && state != ServerState::Failed && !refuses {
+            self.inputs.push_back(RouterInput::Refuse(server));
         }
     }
 

@@ -31,6 +31,11 @@ pub enum ClusterRecord {
         /// The place.
         place: SlotPlace,
     },
+    /// A replica in motion goes back: what had not moved is where it goes now.
+    Turned {
+        /// The replica.
+        replica: SliceReplica,
+    },
     /// Objects of a replica in motion are at its destination. If they are the last ones, the motion is complete.
     Moved {
         /// The replica.
@@ -135,6 +140,7 @@ const CLEAN: u8 = 12;
 const RESYNC: u8 = 13;
 const FAILED: u8 = 14;
 const SURE: u8 = 15;
+const TURNED: u8 = 16;
 
 /// The low and the high half of a number.
 const fn halves(number: u64) -> [u32; 2] {
@@ -161,6 +167,7 @@ impl EngineRecord for ClusterRecord {
             Self::Written { replica, first, count } => (WRITTEN, fields(replica, [first, count])),
             Self::Discarded { replica, index } => (DISCARDED, fields(replica, [index, 0])),
             Self::Homeless { replica } => (HOMELESS, fields(replica, [0, 0])),
+            Self::Turned { replica } => (TURNED, fields(replica, [0, 0])),
             Self::Missed { replica, first, count } => (MISSED, fields(replica, [first, count])),
             Self::Unsure { replica, first, count } => (UNSURE, fields(replica, [first, count])),
             Self::Sure { replica, first, count } => (SURE, fields(replica, [first, count])),
@@ -193,6 +200,7 @@ impl EngineRecord for ClusterRecord {
             WRITTEN => Some(Self::Written { replica, first: one, count: two }),
             DISCARDED => (two == 0).then_some(Self::Discarded { replica, index: one }),
             HOMELESS => (one == 0 && two == 0).then_some(Self::Homeless { replica }),
+            TURNED => (one == 0 && two == 0).then_some(Self::Turned { replica }),
             MISSED => Some(Self::Missed { replica, first: one, count: two }),
             UNSURE => Some(Self::Unsure { replica, first: one, count: two }),
             SURE => Some(Self::Sure { replica, first: one, count: two }),
@@ -247,6 +255,7 @@ mod tests {
             (ClusterRecord::Missed { replica, first: 3, count: 5 }, "09", "0300000005000000"),
             (ClusterRecord::Unsure { replica, first: 3, count: 5 }, "0a", "0300000005000000"),
             (ClusterRecord::Sure { replica, first: 3, count: 5 }, "0f", "0300000005000000"),
+            (ClusterRecord::Turned { replica }, "10", "0000000000000000"),
         ] {
             assert_eq!(hex(record), format!("03{kind}00000403020101000000{rest}00000000"));
         }

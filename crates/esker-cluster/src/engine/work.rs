@@ -16,6 +16,11 @@ impl ClusterEngine {
     pub(super) fn perform(&mut self, effect: route::Effect, effects: &mut Vec<Effect>) {
         match effect {
             route::Effect::Missed { replica, index } => self.missed(replica, index, effects),
+            // What no record has in motion yet is recorded with its ends as they are then.
+            route::Effect::Turned { replica } if self.recorded.motion(replica).is_some() => {
+                self.note(ClusterRecord::Turned { replica }, effects);
+            }
+            route::Effect::Turned { .. } => {}
             route::Effect::Reply { tag, result } => self.replied(tag, result, effects),
             route::Effect::Work { id, tag, work, stamp: _ } => {
                 self.tasks.insert(id, Task::new(tag, work));

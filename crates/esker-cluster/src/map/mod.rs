@@ -205,16 +205,32 @@ impl SliceMap {
         self.raise_epoch();
     }
 
-    /// The destination is gone: the source takes its place, and holds what had not moved. The rest has to come from
-    /// other replicas.
-    pub(crate) fn turn_back(&mut self, replica: SliceReplica, source: ServerId) {
+    /// The source takes the place of the destination, and holds what had not moved. The rest has to come back from
+    /// `destination` or, if that is gone, from other replicas.
+    pub(crate) fn turn_back(&mut self, replica: SliceReplica, destination: Option<ServerId>, source: ServerId) {
         let (key, objects) = (self.key(replica), self.shape.objects_per_slice as usize);
         for index in 0..objects {
             let here = !self.has_moved(replica, index) && !self.is_stale(replica, index);
             let moved = self.moving.moved_mut(key);
             if here { bits::set(moved, index) } else { bits::clear(moved, index) }
         }
-        self.set_ends(replica, None, Some(source));
+        self.set_ends(replica, destination, Some(source));
+    }
+
+    /// What has come to the destination of a replica without a source leaves it for another one.
+    pub(crate) fn go_on(&mut self, replica: SliceReplica, from: ServerId, to: ServerId) {
+        let (key, objects) = (self.key(replica), self.shape.objects_per_slice as usize);
+        for index in (0..objects).filter(|index| !self.has_moved(replica, *index)).collect::<Vec<_>>() {
+            self.stale.insert((key, index as u32), ());
+        }
+        bits::clear_all(self.moving.moved_mut(key), 0..objects);
+        self.set_ends(replica, Some(from), Some(to));
+    }
+
+    /// Returns whether the source of a replica in motion has the newest version of all its objects.
+    pub(crate) fn is_all_at_source(&self, replica: SliceReplica) -> bool {
+        let mut objects = 0..self.shape.objects_per_slice as usize;
+        objects.all(|index| !self.has_moved(replica, index) && !self.is_stale(replica, index))
     }
 
     /// Notes that an object has moved. `Update_object_state(OFFLOADED)`.

@@ -59,7 +59,7 @@ fn a_failed_write_spoils_one_object_only() {
     map.begin(first(7), Some(A), Some(B));
     map.distrust(first(7), 4);
     assert_eq!((map.reader(first(7), 4), map.reader(first(7), 5)), (None, Some(A)));
-    map.turn_back(first(7), A);
+    map.turn_back(first(7), None, A);
     assert_eq!((map.reader(first(7), 4), map.reader(first(7), 5)), (None, Some(A)));
     map.distrust(first(9), 1);
     assert_eq!((map.reader(first(9), 1), map.reader(first(9), 2)), (None, Some(A)));

@@ -59,7 +59,7 @@ impl Router {
     }
 
     /// Returns a destination for a replica: the server of its partition, or the next one on the ring that may be.
-    fn destination(&self, replica: SliceReplica) -> Option<ServerId> {
+    pub(super) fn destination(&self, replica: SliceReplica) -> Option<ServerId> {
         let shape = self.map.shape();
         let partition = shape.partition_of(replica.slice);
         let home = self.map.partition_home(partition, replica.replica);
@@ -173,6 +173,7 @@ impl Router {
     pub(super) fn keep(&mut self, server: ServerId) {
         if self.servers.serves(server) && self.servers.get(server).state == ServerState::Draining {
             let kept = self.servers.get_mut(server);
+            kept.refuses = false;
             kept.state = ServerState::Up;
             let virtual_nodes = kept.spec.virtual_nodes;
             self.ring.add(server, virtual_nodes);
@@ -220,7 +221,7 @@ impl Router {
                     self.map.set_ends(replica, None, destination);
                 }
                 ReplicaPlace::Offloading { source: Some(source), .. } => {
-                    self.map.turn_back(replica, source);
+                    self.map.turn_back(replica, None, source);
                     self.complete_if_moved(replica);
                 }
                 ReplicaPlace::Complete(_) | ReplicaPlace::Offloading { source: None, .. } => {

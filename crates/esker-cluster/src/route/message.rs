@@ -69,6 +69,8 @@ pub enum RouterInput {
     Join(ServerSpec),
     /// A server is to be emptied.
     Drain(ServerId),
+    /// A server takes no more writes: it is to be emptied, and what is on its way there turns round.
+    Refuse(ServerId),
     /// A server that is being emptied is used again.
     Keep(ServerId),
     /// A server is gone, with its data.
@@ -112,6 +114,12 @@ pub enum Effect {
         replica: SliceReplica,
         /// The place of the object in the slice.
         index: usize,
+    },
+    /// The source of a replica in motion is its destination now, and the destination its source: what had moved has yet
+    /// to come back. No work on the slice is under way.
+    Turned {
+        /// The replica.
+        replica: SliceReplica,
     },
     /// The answer to a request.
     Reply {

@@ -16,6 +16,7 @@ mod purges;
 mod requests;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +50,8 @@ pub struct Router {
     with_tombstones: BTreeSet<SliceId>,
     /// Purges to be issued as soon as no work of an epoch before this one runs on the slice.
     purges: BTreeMap<(SliceId, ServerId), MapEpoch>,
+    /// Slices on which no work begins until what is on its way to a server that takes no writes has turned round.
+    turning: BTreeSet<SliceId>,
     /// Objects on which waiting work may begin.
     released: Vec<ObjectId>,
     /// Objects that no server has any more.
@@ -125,6 +128,7 @@ impl Router {
             copies: CopyCursor::default(),
             with_tombstones: BTreeSet::new(),
             purges: BTreeMap::new(),
+            turning: BTreeSet::new(),
             released: Vec::new(),
             lost: BTreeSet::new(),
             next_work: 0,
@@ -227,14 +231,17 @@ impl Router {
             RouterInput::CopyBudget(bytes) => self.grant(bytes),
             RouterInput::Join(spec) => self.join(spec),
             RouterInput::Drain(server) => self.drain(server),
+            RouterInput::Refuse(server) => self.refuse(server, effects),
             RouterInput::Keep(server) => self.keep(server),
             RouterInput::Fail(server) => self.fail(server),
             RouterInput::EpochEnds => self.end_epoch(effects),
         }
         // Not where work ends: a long queue of work that fails at once would be a deep recursion.
         while let Some(object) = self.released.pop() {
+            let slice = self.map.slice_of(object).0;
+            self.turn_if_quiet(slice, effects);
             self.begin_waiting(object, effects);
-            self.purge_if_quiet(self.map.slice_of(object).0, effects);
+            self.purge_if_quiet(slice, effects);
         }
     }
 

@@ -66,6 +66,11 @@ impl ObjectQueues {
         self.0.keys().copied()
     }
 
+    /// Those of these objects on which work runs or waits.
+    pub(super) fn busy(&self, objects: Range<ObjectId>) -> impl Iterator<Item = ObjectId> + '_ {
+        self.0.range(objects).map(|(object, _)| *object)
+    }
+
     /// Returns what runs on any of these objects.
     pub(super) fn running(&self, objects: Range<ObjectId>) -> impl Iterator<Item = WorkId> + '_ {
         self.0.range(objects).flat_map(|(_, queue)| queue.running.iter().copied())

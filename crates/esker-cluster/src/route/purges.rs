@@ -46,6 +46,7 @@ impl Router {
     /// Ends a balancing epoch.
     pub(super) fn end_epoch(&mut self, effects: &mut Vec<Effect>) {
         self.retry_placing();
+        self.begin_turns(effects);
         let slices = std::mem::take(&mut self.with_tombstones);
         if !slices.is_empty() {
             let epoch = self.map.raise_epoch();

@@ -109,7 +109,7 @@ impl Router {
 
     /// Begins the work on an object that nothing is in the way of.
     pub(super) fn begin_waiting(&mut self, object: ObjectId, effects: &mut Vec<Effect>) {
-        loop {
+        while !self.turning.contains(&self.map.slice_of(object).0) {
             let mut queues = std::mem::take(&mut self.queues);
             let next = queues.next(object, |earlier, later| self.clash(&self.works[&earlier], &self.works[&later]));
             self.queues = queues;

@@ -219,6 +219,7 @@ fn describe_cluster(record: ClusterRecord) -> String {
         ClusterRecord::Begun { replica, place } => {
             format!("{} moves to slot {} of device {}", replica.slice, place.slot, place.server.0)
         }
+        ClusterRecord::Turned { replica } => format!("{}: copy {} moves back", replica.slice, replica.replica),
         ClusterRecord::Moved { replica, first, count, written } => {
             let what = if written { "have moved" } else { "have moved, and read as zeroes" };
             format!("{}: {} {what}", replica.slice, objects(first, count))

@@ -20,6 +20,7 @@ impl RecordedMap {
             ClusterRecord::Placed { replica, .. }
             | ClusterRecord::Homeless { replica }
             | ClusterRecord::Begun { replica, .. }
+            | ClusterRecord::Turned { replica }
             | ClusterRecord::Moved { replica, .. }
             | ClusterRecord::Written { replica, .. }
             | ClusterRecord::Discarded { replica, .. }

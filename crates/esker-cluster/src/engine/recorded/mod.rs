@@ -121,7 +121,8 @@ impl RecordedMap {
         let (replica, objects) = match record {
             ClusterRecord::Placed { replica, .. }
             | ClusterRecord::Begun { replica, .. }
-            | ClusterRecord::Homeless { replica } => (replica, 0..1),
+            | ClusterRecord::Homeless { replica }
+            | ClusterRecord::Turned { replica } => (replica, 0..1),
             ClusterRecord::Moved { replica, first, count, .. }
             | ClusterRecord::Written { replica, first, count }
             | ClusterRecord::Missed { replica, first, count }
@@ -140,6 +141,7 @@ impl RecordedMap {
             && objects.end <= self.shape.objects_per_slice;
         is_there
             && match record {
+                ClusterRecord::Turned { .. } => self.motion(replica).is_some(),
                 ClusterRecord::Moved { .. } => self.motion(replica).is_some() || self.misses_some(replica),
                 ClusterRecord::Missed { .. } | ClusterRecord::Unsure { .. } => self.home(replica).is_some(),
                 _ => true,
@@ -160,6 +162,7 @@ impl RecordedMap {
                 self.homes[index] = None;
             }
             ClusterRecord::Begun { replica, place } => self.begin(replica, place),
+            ClusterRecord::Turned { replica } => self.turn(replica),
             ClusterRecord::Moved { replica, first, count, written } => {
                 self.set_written(replica, first..first + count, written);
                 self.set_moved(replica, first..first + count);
@@ -203,6 +206,24 @@ impl RecordedMap {
         self.unsure.clear(index, objects.clone());
         let Some(motion) = self.motions.get_mut(&index) else { return };
         bits::set_all(&mut motion.moved, objects.start as usize..objects.end as usize);
+        self.complete_if_moved(index);
+    }
+
+    /// A replica in motion goes back to its home.
+    fn turn(&mut self, replica: SliceReplica) {
+        let index = self.index(replica);
+        let motion = self.motions.get_mut(&index).expect("only what is in motion turns");
+        let from = self.homes[index].replace(motion.to).expect("what is in motion has a home");
+        motion.to = from;
+        for object in 0..self.shape.objects_per_slice as usize {
+            let is_there = !bits::is_set(&motion.moved, object) && !self.stale.has(index, object);
+            if is_there { bits::set(&mut motion.moved, object) } else { bits::clear(&mut motion.moved, object) }
+        }
+        self.complete_if_moved(index);
+    }
+
+    fn complete_if_moved(&mut self, index: usize) {
+        let Some(motion) = self.motions.get(&index) else { return };
         if bits::all_set(&motion.moved, 0..self.shape.objects_per_slice as usize) {
             self.homes[index] = Some(motion.to);
             self.motions.remove(&index);

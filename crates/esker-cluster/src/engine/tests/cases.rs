@@ -1,7 +1,6 @@
 //! Single cases.
 
 use esker_core::{DeviceError, RequestKind, Telemetry};
-use esker_tier::IoId;
 
 use super::driven::Driven;
 use super::*;
@@ -23,8 +22,7 @@ fn nothing_is_written_where_a_trim_is_under_way() {
             driven.trims.iter().any(|(_, trimmed, request)| trimmed.0 == device && request.start.0 == first)
         };
         assert_eq!(driven.writes.iter().any(over), is_wrong, "{:?}", driven.writes);
-        let trims: Vec<IoId> = driven.trims.drain(..).map(|(io, ..)| io).collect();
-        trims.into_iter().for_each(|io| driven.tell(Input::Done { io, at: Nanos(0), result: Ok(()) }));
+        driven.end_trims();
         assert_eq!((driven.home(0).0, driven.writes.len()), (from, OBJECTS as usize));
         assert!(driven.replies.len() == 3 && driven.replies.iter().all(|(_, result)| result.is_ok()));
     }
@@ -119,6 +117,70 @@ fn a_server_that_takes_no_more_writes_is_emptied() {
         assert!(map.replicas().all(|replica| !map.involves(replica, full)), "{replicas}: something is still there");
         assert!(!driven.engine.router.has_lost_objects());
     }
+}
+
+/// Neither writes nor copies could ever complete what is on its way there.
+#[test]
+fn what_is_on_its_way_to_a_server_that_takes_no_more_writes_comes_back() {
+    for (replicas, restarts) in [(1, false), (1, true), (2, false), (2, true)] {
+        let settings = settings(4, replicas);
+        let mut driven = Driven::new(&settings);
+        let slices = u64::from(driven.engine.router.map().shape().slices);
+        driven.write(0, slices * SLICE);
+        let from = driven.home(0);
+        let map = driven.engine.router.map();
+        let is_free = |to: &u16| map.replicas_of(SliceId(0)).all(|replica| !map.involves(replica, ServerId(*to)));
+        let to = (0..4).find(is_free).unwrap();
+        driven.move_slice(0, to);
+        driven.write(0, SECTORS);
+        driven.end_trims();
+        driven.refuses = Some(ServerId(to));
+        driven.replies.clear();
+        driven.write(SECTORS, SECTORS);
+        let refused = if replicas == 1 { Err(DeviceError::NoSpace) } else { Ok(()) };
+        assert_eq!(driven.results(), [refused]);
+        // What has moved leaves again with its next write, and what has not stays.
+        driven.write(0, SLICE);
+        assert_eq!(driven.results(), [Ok(())], "{replicas} copies");
+        if restarts {
+            driven.request(RequestKind::Flush, 0, 0);
+            driven = driven.restart(&settings);
+            driven.refuses = Some(ServerId(to));
+        }
+        for _ in 0..2 {
+            driven.router(RouterInput::CopyBudget(Bytes(slices * SLICE * 512)));
+            driven.router(RouterInput::EpochEnds);
+        }
+        let map = driven.engine.router.map();
+        let is_there = |replica: &SliceReplica| map.involves(*replica, ServerId(to));
+        assert!(!map.replicas_of(SliceId(0)).any(|replica| is_there(&replica)), "{replicas} copies");
+        assert_eq!(driven.home(0), from, "{replicas} copies");
+        driven.engine.check();
+    }
+}
+
+/// A copy that is made up for on a server which then takes no more writes is made up for on another one.
+#[test]
+fn a_rebuild_on_a_server_that_takes_no_more_writes_goes_to_another_one() {
+    let mut driven = Driven::new(&settings(5, 2));
+    driven.write(0, SLICE);
+    let failed = driven.home(0);
+    driven.failed = Some(failed);
+    driven.write(0, 1);
+    let map = driven.engine.router.map();
+    let rebuilt = map.moving_from(SliceReplica { slice: SliceId(0), replica: 0 }).next().unwrap();
+    let ReplicaPlace::Offloading { source: None, destination: Some(to) } = map.place(rebuilt) else {
+        panic!("{map:?}")
+    };
+    driven.router(RouterInput::CopyBudget(Bytes(SECTORS * 512)));
+    driven.refuses = Some(to);
+    for _ in 0..3 {
+        driven.router(RouterInput::CopyBudget(Bytes(100 * SLICE * 512)));
+        driven.router(RouterInput::EpochEnds);
+    }
+    let map = driven.engine.router.map();
+    assert!(map.moving_count() == 0 && map.replicas().all(|replica| !map.involves(replica, to)), "{map:?}");
+    driven.engine.check();
 }
 
 #[test]

@@ -167,9 +167,10 @@ fn operations(most: usize) -> impl Strategy<Value = Vec<Operation>> {
 
 fn plans() -> impl Strategy<Value = FaultPlan> {
     let odds = || prop_oneof![3 => Just(0u64), 1 => 4u64..40];
-    (odds(), odds(), odds()).prop_map(|(reads, writes, flushes)| FaultPlan {
+    (odds(), odds(), odds(), odds()).prop_map(|(reads, writes, flushes, refusals)| FaultPlan {
         reads,
         writes,
+        refusals,
         ..FaultPlan::flushes(flushes)
     })
 }

@@ -140,6 +140,12 @@ impl Driven {
         self.perform(effects);
     }
 
+    /// Ends the trims that wait.
+    pub(super) fn end_trims(&mut self) {
+        let trims: Vec<IoId> = self.trims.drain(..).map(|(io, ..)| io).collect();
+        trims.into_iter().for_each(|io| self.tell(Input::Done { io, at: Nanos(0), result: Ok(()) }));
+    }
+
     /// Lets seconds pass.
     pub(super) fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {

@@ -25,6 +25,7 @@ enum Step {
     EpochEnds,
     Fail { server: usize },
     Drain { server: usize },
+    Refuse { server: usize },
     Join { domain: u32, room: u32 },
 }
 
@@ -52,6 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::EpochEnds),
         1 => any::<usize>().prop_map(|server| Step::Fail { server }),
         1 => any::<usize>().prop_map(|server| Step::Drain { server }),
+        1 => any::<usize>().prop_map(|server| Step::Refuse { server }),
         1 => (0u32..6, 2u32..10).prop_map(|(domain, room)| Step::Join { domain, room }),
     ]
 }
@@ -81,13 +83,14 @@ impl World {
             }
             Step::Budget { objects } => self.on(RouterInput::CopyBudget(Bytes(objects * PAGES as u64))),
             Step::EpochEnds => self.on(RouterInput::EpochEnds),
-            Step::Fail { server } | Step::Drain { server } => {
+            Step::Fail { server } | Step::Drain { server } | Step::Refuse { server } => {
                 let up = self.up();
                 let drained = self.router.servers().iter().filter(|(_, it)| it.state == ServerState::Draining).count();
                 if up.len() - drained > usize::from(self.map().shape().replicas) + 1 {
                     let server = up[server % up.len()];
                     match step {
                         Step::Fail { .. } => self.fail(server),
+                        Step::Refuse { .. } => self.on(RouterInput::Refuse(server)),
                         _ => self.on(RouterInput::Drain(server)),
                     }
                 }

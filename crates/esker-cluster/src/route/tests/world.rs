@@ -113,7 +113,7 @@ impl World {
                     }
                     self.pending.push(Pending { id, tag, work, stamp });
                 }
-                Effect::Missed { .. } => {}
+                Effect::Missed { .. } | Effect::Turned { .. } => {}
                 Effect::Reply { tag, result } => self.reply(tag, result),
             }
         }
