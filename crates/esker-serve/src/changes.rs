@@ -106,6 +106,7 @@ impl Changes {
         if self.under_way.is_some() {
             return Err(ControlError::new("another change of the volume is under way"));
         }
+        volume.check_writable().map_err(|error| ControlError::of(&error))?;
         let mut change = Change { asked_by, added: None, removed: None, maps: Vec::new(), preparing: None };
         let asked = match operation {
             VolumeOperation::Status => unreachable!("it changes nothing"),

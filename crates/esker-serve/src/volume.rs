@@ -47,14 +47,13 @@ impl ServedVolume {
     /// What is said of it.
     pub fn status(&self, serving: &ServingStatus) -> VolumeStatus {
         let state = self.volume.state();
-        let missing: Vec<&str> = state.missing().map(|device| device.name.as_str()).collect();
         VolumeStatus {
             volume: state.volume.to_string(),
             kind: state.settings.kind.clone(),
             capacity_bytes: self.volume.capacity().0,
             capacity_max_bytes: self.volume.capacity_max().0,
             generation: state.generation,
-            read_only: (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", "))),
+            read_only: self.volume.why_only_read(),
             is_changing: self.changes.is_under_way(),
             io: self.io.name().to_string(),
             devices: self.devices(),
@@ -74,7 +73,7 @@ impl Served for ServedVolume {
         served_as(self.volume.state().volume)
     }
     fn is_read_only(&self) -> bool {
-        self.volume.state().missing().next().is_some()
+        self.volume.is_only_read()
     }
     fn is_changing(&self) -> bool {
         self.changes.is_under_way()
@@ -135,7 +134,7 @@ impl Served for ServedVolume {
         figures.single(
             "esker_read_only",
             "gauge",
-            "1 if nothing can be written because a device is missing.",
+            "1 if nothing can be written: a device is missing, or the volume is served read-only.",
             read_only,
         );
         of_devices(figures, &self.devices());

@@ -93,7 +93,7 @@ pub struct ClusterEngine {
     draining: Vec<ServerId>,
     /// Whether servers may join and leave: where nothing is restored, or whoever restores it knows of them.
     may_change_members: bool,
-    /// Whether nothing moves, because a device is missing.
+    /// Whether nothing moves, because the cluster is only read.
     is_frozen: bool,
     background: Background,
     /// The time of the input that is being handled.

@@ -130,8 +130,12 @@ impl ClusterEngine {
     /// The engine while a device is missing, before any input: what lies elsewhere is read, and nothing moves.
     pub fn without(mut self, device: DeviceIndex) -> Self {
         self.health.miss(device);
-        self.is_frozen = true;
-        self
+        self.only_read()
+    }
+
+    /// The engine of a cluster that is only read, before any input: nothing moves.
+    pub fn only_read(self) -> Self {
+        Self { is_frozen: true, ..self }
     }
 
     /// The engine after a device was removed, before any input: it was drained, or other replicas make up for it.

@@ -241,6 +241,13 @@ impl FlashCacheEngine {
         self
     }
 
+    /// Has the cache change nothing by itself, before any input: no line enters or leaves, and the flash is read only
+    /// for dirty lines.
+    pub fn only_read(mut self) -> Self {
+        self.health.fail_journal();
+        self
+    }
+
     /// Returns true if the cache must not write to the flash any more.
     fn flash_failed(&self) -> bool {
         self.health.has_failed(FLASH)

@@ -222,7 +222,7 @@ impl PlacementEngine {
         self
     }
 
-    /// Has the engine move nothing: with a device missing, places that the journal calls free may hold data.
+    /// Has the engine move nothing: its devices are only read, or places that the journal calls free may hold data.
     pub fn only_read(mut self) -> Self {
         self.background.only_read();
         self

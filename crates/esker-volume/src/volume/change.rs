@@ -258,15 +258,15 @@ impl<C: Clock> Volume<C> {
         self.driver.store_state(device)
     }
 
-    fn check_writable(&self) -> Result<(), ChangeError> {
+    /// Checks that a change may begin.
+    ///
+    /// # Errors
+    /// If another one is under way, or nothing can be written to the volume.
+    pub fn check_writable(&self) -> Result<(), ChangeError> {
         if self.change.is_some() {
             return Err(ChangeError::Busy);
         }
-        let missing: Vec<&str> = self.state.missing().map(|device| device.name.as_str()).collect();
-        if !missing.is_empty() {
-            return Err(ChangeError::ReadOnly(format!("missing: {}", missing.join(", "))));
-        }
-        Ok(())
+        self.why_only_read().map_or(Ok(()), |why| Err(ChangeError::ReadOnly(why)))
     }
 
     /// Returns the devices of the engine, one of which has other bytes for data, and perhaps one more.

@@ -186,6 +186,7 @@ fn settings_of(
     let present = |member: &Member| EngineDevice { data: member.data, presence: Presence::Present };
     let devices: Vec<EngineDevice> = members.iter().map(present).collect();
     let empty = engine.restore(Restored {
+        only_reads: false,
         devices: &devices,
         through: RecordNumber(0),
         checkpoint: &mut std::iter::empty(),

@@ -116,7 +116,11 @@ fn open(disks: &[Disk]) -> Result<Volume<SystemClock>, VolumeError> {
 
 /// A hybrid over these disks with this policy, whose extents 0 and 1 hold tens and elevens.
 fn written<const N: usize>(disks: [Disk; N], policy: &Value) -> ([Disk; N], Vec<Layout>) {
-    let settings = VolumeSettings::new("hybrid", json!({ "extent": "64KiB", "policy": policy }));
+    written_with(disks, json!({ "extent": "64KiB", "policy": policy }))
+}
+
+fn written_with<const N: usize>(disks: [Disk; N], options: Value) -> ([Disk; N], Vec<Layout>) {
+    let settings = VolumeSettings::new("hybrid", options);
     let identities: Vec<Identity> = (0..=N as u8).map(|id| Identity([id + 1; 16])).collect();
     create(&mut boxed(&disks), &settings, &identities, WhatIsThere::Stays).unwrap();
     let layouts = find(&mut boxed(&disks)).unwrap().own.iter().map(|own| own.as_ref().unwrap().layout).collect();
@@ -262,7 +266,7 @@ fn a_device_with_leftovers_that_cannot_be_erased_does_not_keep_the_map() {
     let (disks, layouts) = with_leftovers();
     assert!(is_replaced(&disks, &layouts), "they were erased");
     let (disks, layouts) = with_leftovers();
-    let leftovers = recover(&mut boxed(&disks)).unwrap().leftovers.blocks;
+    let leftovers = recover(&mut boxed(&disks), true).unwrap().leftovers.blocks;
     assert!(leftovers.iter().all(|(device, _)| *device == 2) && leftovers.len() > 1, "{leftovers:?}");
     disks[2].change(|memory| memory.sync_fails_at = Some(leftovers[0].1));
     assert!(!is_replaced(&disks, &layouts));
@@ -273,8 +277,35 @@ fn a_device_of_which_much_cannot_be_read_is_left_alone_soon() {
     let (disks, layouts) = with_leftovers();
     let journal = layouts[2].journal_start()..layouts[2].journal_start() + layouts[2].journal;
     disks[2].change(|memory| (memory.unreadable, memory.reads) = (journal, 0));
-    let leftovers = recover(&mut boxed(&disks)).unwrap().leftovers;
+    let leftovers = recover(&mut boxed(&disks), true).unwrap().leftovers;
     assert_eq!((leftovers.blocks, leftovers.stay_on), (vec![], vec![2]));
     assert!(disks[2].change(|memory| memory.reads) < 12);
     assert!(!is_replaced(&disks, &layouts));
+}
+
+/// Neither what another opening would repair, nor a drain that would go on.
+#[test]
+fn a_volume_that_is_opened_to_be_read_is_not_written_to() {
+    let options = json!({ "extent": "64KiB", "policy": "fast-first", "reserve": "60%" });
+    let (disks, layouts) = written_with([Disk::new("fast"), Disk::new("slow")], options);
+    let mut volume = open(&disks).unwrap();
+    volume.change(VolumeChange::Drain { device: 0 }).unwrap();
+    while volume.next_change().is_none() {
+        volume.step();
+    }
+    drop(volume);
+    disks[1].put(layouts[1].superblocks()[1], &[0; 512]);
+    let before = disks.each_ref().map(Disk::image);
+    let mut volume = Volume::open_to_read(boxed(&disks), SystemClock::start()).unwrap();
+    assert_eq!((read(&mut volume, 0), read(&mut volume, 1)), (10, 11));
+    let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
+    assert_eq!(perform(&mut volume, write, vec![1; 512]).result, Err(DeviceError::ReadOnly));
+    let refused = volume.change(VolumeChange::Keep { device: 0 }).unwrap_err();
+    assert_eq!(refused.to_string(), "nothing can be written to the volume: it was opened to be read");
+    (0..1000).for_each(|_| volume.step());
+    assert!(!volume.is_busy());
+    drop(volume);
+    assert!(disks.each_ref().map(Disk::image) == before, "something was written");
+    drop(open(&disks).unwrap());
+    assert!(disks.each_ref().map(Disk::image) != before, "there was nothing to repair");
 }

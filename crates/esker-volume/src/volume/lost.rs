@@ -28,7 +28,7 @@ pub enum WhatWasLost {
 pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<WhatWasLost, VolumeError> {
     failing::leave_out(devices, name)?;
     make_durable(devices)?;
-    let recovered = recover(devices)?;
+    let recovered = recover(devices, true)?;
     let members = recovered.state(devices).devices;
     let find = |presence| members.iter().position(|member| member.name == name && member.presence == presence);
     let lost = match (find(Presence::Missing), find(Presence::Present)) {
@@ -50,7 +50,7 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
     found.newest.generation += 1;
     found.to_write = (0..found.given.len()).filter(|member| found.given[*member].is_some()).collect();
     // This shows whether the map does without it: a place may be given out there to which nothing was written yet.
-    let without = recover_found(devices, found).map_err(|error| match (what, error) {
+    let without = recover_found(devices, found, true).map_err(|error| match (what, error) {
         (WhatWasLost::Nothing, VolumeError::Engine(EngineError::Map(_))) => one_copy(),
         (_, error) => error,
     })?;

@@ -64,6 +64,8 @@ pub struct Volume<C> {
     /// How the last change has ended.
     changed: Option<Result<(), ChangeError>>,
     superblock: Superblock,
+    /// Whether it was opened to be read.
+    only_reads: bool,
 }
 
 /// Reads all that a volume consists of but its data, and writes nothing.
@@ -71,7 +73,7 @@ pub struct Volume<C> {
 /// # Errors
 /// If the volume cannot be opened.
 pub fn check(devices: &mut [Box<dyn OpenDevice>]) -> Result<VolumeState, VolumeError> {
-    Ok(recover(devices)?.state(devices))
+    Ok(recover(devices, true)?.state(devices))
 }
 
 impl<C: Clock> Volume<C> {
@@ -82,14 +84,29 @@ impl<C: Clock> Volume<C> {
     /// If the devices do not belong together, or if the map cannot be read. Then nothing was written.
     pub fn open(mut devices: Vec<Box<dyn OpenDevice>>, clock: C) -> Result<Self, VolumeError> {
         make_durable(&mut devices)?;
-        let mut recovered = recover(&mut devices)?;
-        let state = recovered.state(&devices);
-        let is_writable = state.missing().next().is_none();
+        let mut recovered = recover(&mut devices, false)?;
         repair_journal(&mut devices, &recovered.journal, &recovered.keepers)?;
-        if is_writable {
+        if recovered.found.is_complete() {
             erase_leftovers(&mut devices, &mut recovered.leftovers);
         }
         repair_superblocks(&mut devices, &recovered.found)?;
+        Ok(Self::of(devices, recovered, clock, false))
+    }
+
+    /// Opens the volume on `devices` to read it: nothing is written to them, also not what another opening would repair
+    /// or move.
+    ///
+    /// # Errors
+    /// If the devices do not belong together, or if the map cannot be read.
+    pub fn open_to_read(mut devices: Vec<Box<dyn OpenDevice>>, clock: C) -> Result<Self, VolumeError> {
+        make_durable(&mut devices)?;
+        let recovered = recover(&mut devices, true)?;
+        Ok(Self::of(devices, recovered, clock, true))
+    }
+
+    fn of(devices: Vec<Box<dyn OpenDevice>>, recovered: Recovered, clock: C, only_reads: bool) -> Self {
+        let state = recovered.state(&devices);
+        let is_writable = !only_reads && recovered.found.is_complete();
         let Recovered { found, engine, journal, leftovers, checkpoint, is_damaged, .. } = recovered;
         let mut devices: Vec<Option<Box<dyn OpenDevice>>> = devices.into_iter().map(Some).collect();
         let (mut stores, mut all) = (Vec::new(), Vec::new());
@@ -124,12 +141,26 @@ impl<C: Clock> Volume<C> {
             }
         }
         let (answered, change, changed) = (VecDeque::new(), None, None);
-        Ok(Self { driver, state, answered, changes, change, changed, superblock: own })
+        Self { driver, state, answered, changes, change, changed, superblock: own, only_reads }
     }
 
     /// What the volume consists of now.
     pub fn state(&self) -> &VolumeState {
         &self.state
+    }
+
+    /// Returns why nothing can be written to the volume, if that is so.
+    pub fn why_only_read(&self) -> Option<String> {
+        let missing: Vec<&str> = self.state.missing().map(|device| device.name.as_str()).collect();
+        match missing.is_empty() {
+            true => self.only_reads.then(|| "it was opened to be read".to_string()),
+            false => Some(format!("missing: {}", missing.join(", "))),
+        }
+    }
+
+    /// Returns whether nothing can be written to the volume.
+    pub fn is_only_read(&self) -> bool {
+        self.only_reads || self.state.missing().next().is_some()
     }
 
     /// Bytes that the host can address.
@@ -147,10 +178,10 @@ impl<C: Clock> Volume<C> {
         self.driver.recycle(data);
     }
 
-    /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume of which a device is missing takes reads;
-    /// a flush has nothing to do there, and everything else is refused.
+    /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume that is only read takes reads; a flush
+    /// has nothing to do there, and everything else is refused.
     pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
-        if self.state.missing().next().is_none() || request.kind == RequestKind::Read {
+        if !self.is_only_read() || request.kind == RequestKind::Read {
             return self.driver.submit(tag, request, data);
         }
         let result = if request.kind == RequestKind::Flush { Ok(()) } else { Err(DeviceError::ReadOnly) };

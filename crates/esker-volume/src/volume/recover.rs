@@ -24,14 +24,20 @@ pub(super) struct Recovered {
     pub(super) is_damaged: bool,
 }
 
-/// Recovers a volume from `devices`, which may come in any order.
-pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>]) -> Result<Recovered, VolumeError> {
+/// Recovers a volume from `devices`, which may come in any order. Its engine changes nothing if it `only_reads`, or if
+/// a device is missing.
+pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>], only_reads: bool) -> Result<Recovered, VolumeError> {
     let found = find(devices)?;
-    recover_found(devices, found)
+    recover_found(devices, found, only_reads)
 }
 
 /// Recovers a volume whose superblocks were read.
-pub(super) fn recover_found(devices: &mut [Box<dyn OpenDevice>], found: Found) -> Result<Recovered, VolumeError> {
+pub(super) fn recover_found(
+    devices: &mut [Box<dyn OpenDevice>],
+    found: Found,
+    only_reads: bool,
+) -> Result<Recovered, VolumeError> {
+    let only_reads = only_reads || !found.is_complete();
     let settings: VolumeSettings = serde_json::from_str(&found.newest.settings).map_err(VolumeError::SettingsText)?;
     let engine_settings = settings.engine()?;
     let keepers = found.keepers();
@@ -47,7 +53,7 @@ pub(super) fn recover_found(devices: &mut [Box<dyn OpenDevice>], found: Found) -
     let attempts =
         [Copies::All, Copies::Any].into_iter().flat_map(|wanted| candidates.iter().map(move |&one| (wanted, one)));
     for (wanted, candidate) in attempts {
-        match restore(&mut reader, &*engine_settings, &found, candidate, wanted) {
+        match restore(&mut reader, &*engine_settings, (&found, only_reads), candidate, wanted) {
             Ok((engine, journal)) => {
                 let leftovers = reader.leftovers(&found.others(), journal.ring.next);
                 let is_damaged = reader.is_damaged;
@@ -64,7 +70,7 @@ pub(super) fn recover_found(devices: &mut [Box<dyn OpenDevice>], found: Found) -
 fn restore(
     reader: &mut MapReader<'_>,
     settings: &dyn EngineSettings,
-    found: &Found,
+    (found, only_reads): (&Found, bool),
     candidate: Candidate,
     wanted: Copies,
 ) -> Result<(Box<dyn Engine>, JournalFound), VolumeError> {
@@ -72,6 +78,7 @@ fn restore(
     let mut checkpoint = CheckpointRecords::new(reader, candidate, wanted);
     let engine = settings.restore(Restored {
         devices: &found.engine_devices(),
+        only_reads,
         through: candidate.after.through,
         checkpoint: &mut checkpoint.by_ref().map(|(_, record)| record),
         journal: &mut journal.records.iter().map(|&(_, record)| record),

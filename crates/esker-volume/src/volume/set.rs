@@ -33,7 +33,7 @@ impl<C: Clock> Volume<C> {
     /// # Errors
     /// If the ranges are not for the devices of this volume.
     pub fn follow_map(&mut self, ranges: Arc<[PinnedRange]>) -> Result<(), VolumeError> {
-        if self.state.missing().next().is_some() {
+        if self.is_only_read() {
             return Ok(());
         }
         let policy = self.state.settings.engine()?.live().and_then(|live| live.policy);

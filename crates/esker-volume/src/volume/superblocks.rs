@@ -130,6 +130,11 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
 }
 
 impl Found {
+    /// Returns whether no device of the volume is missing.
+    pub(super) fn is_complete(&self) -> bool {
+        self.engine_devices().iter().all(|device| device.presence != Presence::Missing)
+    }
+
     /// The devices of the engine.
     pub(super) fn engine_devices(&self) -> Vec<EngineDevice> {
         let device = |(member, given): (&crate::format::Member, &Option<usize>)| {

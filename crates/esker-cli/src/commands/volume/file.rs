@@ -57,8 +57,8 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Leaves devices out that are there, but fail, with a remark: the volume is only read.
-    pub(super) fn without_failing(mut self, access: Access, common: &Common) -> Result<Self, Failure> {
-        let failing = leave_failing_out(&mut self.devices, access == Access::Write)?;
+    pub(super) fn without_failing(mut self, to_be_opened: bool, common: &Common) -> Result<Self, Failure> {
+        let failing = leave_failing_out(&mut self.devices, to_be_opened)?;
         for (name, error) in failing.iter().filter(|_| !common.quiet) {
             output::remark(&format!("{name} fails: {error}; the volume is only read, without it"));
         }
@@ -177,5 +177,5 @@ pub(super) fn start_io(choice: IoChoice) -> Result<DeviceIo, Failure> {
 /// The devices of a volume that is not served, but looked at.
 pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Opened, Failure> {
     let opened = places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default())?;
-    opened.without_failing(Access::Read, common)
+    opened.without_failing(false, common)
 }

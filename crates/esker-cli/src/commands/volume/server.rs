@@ -1,11 +1,10 @@
 //! Servers of volumes, for the commands that serve or change one.
 
 use esker_serve::{ServeSettings, ServedVolume, Server};
-use esker_volume::{DeviceIo, SystemClock, Volume};
+use esker_volume::{DeviceIo, SystemClock};
 
 use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
-use super::range_map;
 use super::session::Serving;
 use crate::args::{Common, VolumeServeArguments};
 use crate::failure::Failure;
@@ -33,18 +32,12 @@ fn open_volume(
     (io, clock): (&DeviceIo, SystemClock),
     common: &Common,
 ) -> Result<ServedVolume, Failure> {
-    let opened = serving.open(&Places::read(&volume.file)?, io, common)?;
-    if serving.settings.is_direct && !opened.are_direct && !common.quiet {
+    let (open, are_direct) = serving.open(&Places::read(&volume.file)?, (io, clock), common)?;
+    if serving.settings.is_direct && !are_direct && !common.quiet {
         let file = volume.file.display();
         crate::output::remark(&format!("{file}: not all devices can be used past the page cache"));
     }
     let on_disk = FileOnDisk::new(&volume.file, serving.settings).map_err(Failure::work)?;
-    let open = Volume::open(opened.devices, clock);
-    opened.away.say(open.as_ref().ok().map(Volume::state), common);
-    let mut open = open?;
-    if serving.follows_map {
-        range_map::follow(&mut open, &volume.file)?;
-    }
     Ok(ServedVolume::new(open, io, Box::new(on_disk)))
 }
 

@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 use esker_volume::{Buffer, Clock, DeviceIo, DeviceSettings, IoChoice, Reply, SystemClock, Volume};
 
 use super::device::Access;
-use super::file::{Opened, Places, start_io};
+use super::file::{Places, start_io};
 use super::range_map;
 use crate::args::{Common, VolumeIo};
 use crate::cancel;
@@ -26,7 +26,7 @@ pub(super) struct Serving {
     pub(super) settings: DeviceSettings,
     /// Whether the volume follows the map of ranges that its settings name, which then has to be there.
     pub(super) follows_map: bool,
-    /// Whether the volume is only read, so that it can do without a device that fails.
+    /// Whether the volume is only read: nothing is written to its devices, and it can do without one that fails.
     pub(super) only_reads: bool,
 }
 
@@ -57,10 +57,28 @@ impl Serving {
         Self { io, settings: DeviceSettings { is_direct, ..DeviceSettings::default() }, ..Self::default() }
     }
 
-    /// Opens the devices of a volume.
-    pub(super) fn open(&self, places: &Places, io: &DeviceIo, common: &Common) -> Result<Opened, Failure> {
-        let opened = places.open(Access::Write, io, self.settings)?;
-        if self.only_reads { opened.without_failing(Access::Write, common) } else { Ok(opened) }
+    /// Opens a volume. Returns whether all its devices are used past the page cache, too.
+    pub(super) fn open(
+        &self,
+        places: &Places,
+        (io, clock): (&DeviceIo, SystemClock),
+        common: &Common,
+    ) -> Result<(Volume<SystemClock>, bool), Failure> {
+        let access = if self.only_reads { Access::Read } else { Access::Write };
+        let mut opened = places.open(access, io, self.settings)?;
+        if self.only_reads {
+            opened = opened.without_failing(true, common)?;
+        }
+        let volume = match access {
+            Access::Read => Volume::open_to_read(opened.devices, clock),
+            Access::Write => Volume::open(opened.devices, clock),
+        };
+        opened.away.say(volume.as_ref().ok().map(Volume::state), common);
+        let mut volume = volume?;
+        if self.follows_map {
+            range_map::follow(&mut volume, places.path())?;
+        }
+        Ok((volume, opened.are_direct))
     }
 }
 
@@ -73,17 +91,11 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Opens the volume whose devices are at `places`, to write to it.
+    /// Opens the volume whose devices are at `places`.
     pub(super) fn open(places: &Places, serving: Serving, common: &Common) -> Result<Self, Failure> {
         let (io, clock) = (start_io(serving.io)?, SystemClock::start());
-        let opened = serving.open(places, &io, common)?;
-        let volume = Volume::open(opened.devices, clock);
-        opened.away.say(volume.as_ref().ok().map(Volume::state), common);
-        let mut volume = volume?;
-        if serving.follows_map {
-            range_map::follow(&mut volume, places.path())?;
-        }
-        Ok(Self { volume, clock, io, is_direct: opened.are_direct })
+        let (volume, is_direct) = serving.open(places, (&io, clock), common)?;
+        Ok(Self { volume, clock, io, is_direct })
     }
 
     /// Refuses to go on if the volume whose file is `file` may hold data. `hint` says what to do then.

@@ -113,7 +113,10 @@ impl EngineSettings for Cache {
             ..FlashCacheSettings::new(flash, backing)
         };
         let engine = FlashCacheEngine::restore(&settings, from.through, from.checkpoint, from.journal);
-        let engine = engine.map_err(|error| error_of(&error))?;
+        let mut engine = engine.map_err(|error| error_of(&error))?;
+        if from.only_reads {
+            engine = engine.only_read();
+        }
         Ok(Box::new(missing.into_iter().fold(engine, FlashCacheEngine::without)))
     }
 }

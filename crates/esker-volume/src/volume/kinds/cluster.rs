@@ -165,6 +165,9 @@ impl EngineSettings for Cluster {
         for device in removed {
             engine = engine.with_removed(device).map_err(error_of)?;
         }
+        if from.only_reads {
+            engine = engine.only_read();
+        }
         Ok(Box::new(missing.into_iter().fold(engine, ClusterEngine::without)))
     }
 }

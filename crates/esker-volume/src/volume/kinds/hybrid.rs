@@ -154,7 +154,7 @@ impl EngineSettings for Hybrid {
         for device in removed {
             engine = engine.with_removed(device).map_err(error_of)?;
         }
-        if !missing.is_empty() {
+        if from.only_reads {
             engine = engine.only_read();
         }
         for device in missing {

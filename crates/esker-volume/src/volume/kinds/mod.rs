@@ -67,6 +67,8 @@ pub trait EngineSettings {
 /// What an engine is made from.
 pub struct Restored<'a> {
     pub(super) devices: &'a [EngineDevice],
+    /// Whether nothing is written to any of them: the engine has to move nothing by itself.
+    pub(super) only_reads: bool,
     /// The last record that the checkpoint includes.
     pub(super) through: RecordNumber,
     pub(super) checkpoint: &'a mut dyn Iterator<Item = Record>,
