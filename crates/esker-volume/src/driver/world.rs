@@ -31,7 +31,7 @@ pub(super) struct RealWorld<C> {
     journal_failed: bool,
     /// The first error after which data may be lost.
     pub(super) failure: Option<io::Error>,
-    /// Whether a store has refused a write for want of space since this was last reset.
+    /// Whether a store has refused a write since this was last reset.
     pub(super) was_refused: bool,
     /// Whether the journal is to be asked for what has ended although nobody waits for it: it may have failed, and it
     /// has work of its own.
@@ -134,7 +134,7 @@ impl<C: Clock> RealWorld<C> {
             if let Some(failure) = failure {
                 self.failure.get_or_insert(failure);
             }
-            self.was_refused |= result == Err(DeviceError::NoSpace);
+            self.was_refused |= matches!(result, Err(DeviceError::NoSpace | DeviceError::ReadOnly));
             self.inputs.push_back(Input::Done { io, at, result });
         }
         for hardened in self.hardened.drain(..) {

@@ -20,7 +20,8 @@ use wear::WearMeter;
 /// disks and NVMe drives.
 pub(crate) const ANSWER_LIMIT: Nanos = Nanos::from_secs(30);
 
-/// Time after which a store that has refused a write for want of space may take writes again.
+/// Time after which a store that has refused a write, for want of space or because it was read-only, may take writes
+/// again: somebody may have made room, or mounted its file system anew.
 const REFUSAL_LASTS: Nanos = Nanos::from_secs(10);
 
 /// A device of a volume: a back end that holds the bytes, and optionally a model of another device that makes the store
@@ -55,7 +56,6 @@ enum StoreHealth {
     /// It has refused a write.
     Refuses {
         since: Nanos,
-        for_ever: bool,
     },
     /// A flush or durable write has failed.
     Failed,
@@ -134,7 +134,7 @@ impl Store {
 
     /// Returns what the engine and its policy may know about the store at `now`.
     pub(crate) fn telemetry(&mut self, now: Nanos) -> Telemetry {
-        if let StoreHealth::Refuses { since, for_ever: false } = self.health
+        if let StoreHealth::Refuses { since } = self.health
             && now >= since + REFUSAL_LASTS
         {
             self.health = StoreHealth::Well;
@@ -171,9 +171,9 @@ impl Store {
         (self.backend, self.health, self.look_at) = (nothing(), StoreHealth::Silent, Nanos::NEVER);
     }
 
-    /// Returns true if it refuses writes that it may take later.
+    /// Returns true if it refuses writes, which it may take later.
     pub(crate) fn may_recover(&self) -> bool {
-        matches!(self.health, StoreHealth::Refuses { for_ever: false, .. })
+        matches!(self.health, StoreHealth::Refuses { .. })
     }
 
     /// Has the store take writes again, because its owner says that it can.
@@ -335,7 +335,7 @@ impl Store {
         if is_lost {
             self.health = StoreHealth::Failed;
         } else if is_refusal && self.health != StoreHealth::Failed {
-            self.health = StoreHealth::Refuses { since: at, for_ever: error == DeviceError::ReadOnly };
+            self.health = StoreHealth::Refuses { since: at };
         }
         is_lost
     }

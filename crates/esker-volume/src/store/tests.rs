@@ -25,9 +25,13 @@ impl Backend for Told {
 impl Told {
     /// Ends the operation that it got first.
     fn end(&self) {
+        self.end_with(Ok(()));
+    }
+
+    fn end_with(&self, result: io::Result<()>) {
         let mut lists = self.0.lock().unwrap();
         let id = lists.0.remove(0);
-        lists.1.push(Ended { id, at: None, result: Ok(()), data: OperationData::None });
+        lists.1.push(Ended { id, at: None, result, data: OperationData::None });
     }
 
     fn under_way(&self) -> usize {
@@ -101,4 +105,22 @@ fn a_store_counts_what_wears_its_device() {
     assert_eq!(life_after(&mut store, RequestKind::Trim), Ratio::percent(4));
     assert_eq!(life_after(&mut store, RequestKind::WriteZeroes { fua: false }), Ratio::percent(4));
     assert_eq!(life_after(&mut store, WRITE), Ratio::parts_per_billion(45_000_000));
+}
+
+/// Room may have been made, or its file system mounted to be written again.
+#[test]
+fn a_store_that_has_refused_a_write_is_tried_again() {
+    for error in [io::ErrorKind::StorageFull, io::ErrorKind::ReadOnlyFilesystem] {
+        let (told, mut buffers, mut ends) = (Told::default(), Buffers::default(), Vec::new());
+        let mut store = Store::new(Box::new(told.clone()));
+        let request = Request::new(RequestKind::WriteZeroes { fua: false }, Lba(0), Bytes(512));
+        store.submit(Nanos::ZERO, IoId(Tag::new(0, 0)), request, None, &mut buffers);
+        told.end_with(Err(error.into()));
+        store.take_ended(Nanos::ZERO, &mut buffers, &mut ends);
+        let states = [Nanos(REFUSAL_LASTS.0 - 1), REFUSAL_LASTS].map(|now| {
+            assert!(store.may_recover(), "{error}");
+            store.telemetry(now).state
+        });
+        assert_eq!(states, [DeviceState::ReadOnly, DeviceState::Online], "{error}");
+    }
 }
