@@ -152,10 +152,12 @@ pub enum DrainProgress {
 }
 
 /// What the engine has to do once the superblocks say so.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum EngineChange {
     Reshape(Reshape),
     Set(LiveSettings),
+    /// Nothing: it has refused what the superblocks said, which say what they said before again.
+    TakenBack(ChangeError),
 }
 
 /// A change that is being written to the superblocks.
@@ -165,6 +167,8 @@ pub(super) struct ChangeUnderWay {
     store: Option<Store>,
     /// Its entry in the state.
     joining: Option<VolumeMember>,
+    /// The device whose state changes, and its state before, to which it can return.
+    before: Option<(usize, MemberState)>,
     pub(super) settings: VolumeSettings,
 }
 
@@ -203,9 +207,11 @@ impl<C: Clock> Volume<C> {
             VolumeChange::Grow { device, size } => self.plan_growth(device, size)?,
             VolumeChange::Offer { capacity } => self.plan_offer(capacity)?,
             VolumeChange::Drain { device } => {
-                let planned = self.plan_state(device, |device| Reshape::Drain { device }, MemberState::Draining)?;
+                let (mut planned, edit) =
+                    self.plan_state(device, |device| Reshape::Drain { device }, MemberState::Draining)?;
                 self.check_capacity_without(device)?;
-                planned
+                planned.before = self.changes.devices().get(device).map(|now| (device, now.member.state));
+                (planned, edit)
             }
             VolumeChange::Keep { device } => {
                 self.plan_state(device, |device| Reshape::Keep { device }, MemberState::InUse)?
@@ -219,6 +225,10 @@ impl<C: Clock> Volume<C> {
             VolumeChange::Set(changed) => self.plan_set(changed, None)?,
             VolumeChange::SetMap(map, changed) => self.plan_set(changed, Some(map))?,
         };
+        self.ask(under_way, edit)
+    }
+
+    fn ask(&mut self, under_way: ChangeUnderWay, edit: MemberEdit) -> Result<(), ChangeError> {
         self.changes.ask(MemberChange { edit, settings: under_way.settings.text()? });
         self.change = Some(under_way);
         Ok(())
@@ -286,7 +296,7 @@ impl<C: Clock> Volume<C> {
     }
 
     pub(super) fn planned(&self, of_engine: EngineChange) -> ChangeUnderWay {
-        ChangeUnderWay { of_engine, store: None, joining: None, settings: self.state.settings.clone() }
+        ChangeUnderWay { of_engine, store: None, joining: None, before: None, settings: self.state.settings.clone() }
     }
 
     /// Checks a device that is to join, and divides it.
@@ -350,24 +360,41 @@ impl<C: Clock> Volume<C> {
     /// Hands a change to the engine once the superblocks say so, and takes over what they say.
     pub(super) fn continue_change(&mut self) {
         let Some(News { ended, generation, devices }) = self.changes.news(self.state.generation) else { return };
-        if let Some(result) = ended {
+        if let Some(written) = ended {
             let change = self.change.take().expect("it is under way");
-            let ChangeUnderWay { of_engine, store, joining, settings } = change;
-            self.changed = Some(match result {
-                Err(error) => Err(ChangeError::NotWritten(error)),
-                Ok(()) => {
-                    self.state.settings = settings;
-                    self.state.devices.extend(joining);
-                    match of_engine {
-                        EngineChange::Reshape(reshape) => {
-                            self.driver.reshape(reshape, store).map_err(ChangeError::Engine)
-                        }
-                        EngineChange::Set(settings) => self.driver.set(&settings).map_err(ChangeError::Live),
-                    }
-                }
-            });
+            self.changed = self.superblocks_written(change, written);
         }
         (self.state.generation, self.state.capacity) = (generation, self.driver.capacity());
         self.state.devices.iter_mut().zip(&devices).for_each(|(device, now)| device.update(&now.member));
+    }
+
+    /// Has the engine make a change, of which the superblocks were written. Returns how it has ended; `None` if the
+    /// engine refuses it, because something has happened meanwhile, and the superblocks are yet to be taken back.
+    fn superblocks_written(
+        &mut self,
+        change: ChangeUnderWay,
+        written: Result<(), String>,
+    ) -> Option<Result<(), ChangeError>> {
+        let ChangeUnderWay { of_engine, store, joining, before, settings } = change;
+        let made = match (of_engine, written) {
+            (EngineChange::TakenBack(refused), _) => return Some(Err(refused)),
+            (_, Err(error)) => return Some(Err(ChangeError::NotWritten(error))),
+            (of_engine, Ok(())) => {
+                self.state.settings = settings;
+                self.state.devices.extend(joining);
+                match of_engine {
+                    EngineChange::Set(settings) => self.driver.set(&settings).map_err(ChangeError::Live),
+                    EngineChange::Reshape(reshape) => self.driver.reshape(reshape, store).map_err(ChangeError::Engine),
+                    EngineChange::TakenBack(_) => unreachable!("it was looked at"),
+                }
+            }
+        };
+        match (made, before) {
+            (Err(refused), Some((device, state))) => {
+                let taken_back = self.planned(EngineChange::TakenBack(refused));
+                self.ask(taken_back, MemberEdit::State { device, state }).err().map(Err)
+            }
+            (made, _) => Some(made),
+        }
     }
 }

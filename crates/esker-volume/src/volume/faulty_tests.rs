@@ -309,3 +309,32 @@ fn a_volume_that_is_opened_to_be_read_is_not_written_to() {
     drop(open(&disks).unwrap());
     assert!(disks.each_ref().map(Disk::image) != before, "there was nothing to repair");
 }
+
+/// A cluster of three disks with two copies.
+fn two_copies() -> [Disk; 3] {
+    let disks = ["first", "second", "third"].map(Disk::new);
+    let options = json!({ "replicas": 2, "reserve": "50%", "object": "4KiB", "objects_per_slice": 16 });
+    let identities: Vec<Identity> = (0..4).map(|id| Identity([id + 1; 16])).collect();
+    create(&mut boxed(&disks), &VolumeSettings::new("cluster", options), &identities, WhatIsThere::Stays).unwrap();
+    disks
+}
+
+/// What the engine refuses after the superblocks were written must not stay there: the device is used on.
+#[test]
+fn a_drain_that_is_refused_once_the_superblocks_say_so_is_taken_back() {
+    let disks = two_copies();
+    let mut volume = open(&disks).unwrap();
+    volume.change(VolumeChange::Drain { device: 0 }).unwrap();
+    // Meanwhile another device is emptied, because it takes no more writes.
+    volume.driver.reshape(Reshape::Drain { device: DeviceIndex(1) }, None).unwrap();
+    let ended = (0..1000).find_map(|_| {
+        volume.step();
+        volume.next_change()
+    });
+    let error = ended.expect("it has ended").unwrap_err();
+    assert!(error.to_string().contains("copies of each slice need as many devices"), "{error}");
+    assert!(!volume.is_changing() && !volume.state().devices[0].is_draining);
+    assert_eq!(volume.drain_progress(0), None);
+    drop(volume);
+    assert!(!check(&mut boxed(&disks)).unwrap().devices[0].is_draining);
+}
