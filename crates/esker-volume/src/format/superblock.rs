@@ -97,6 +97,11 @@ impl Superblock {
     const MEMBER: usize = 32;
     /// The most devices of a volume.
     pub(crate) const MEMBERS_MAX: usize = 256;
+    /// Generations by which a volume goes ahead that does without a lost device. A change of the superblocks may have
+    /// been under way when the device was lost, and have reached that device alone: should it come back, what it says
+    /// must be neither newer nor as new.
+    pub(crate) const AHEAD: u64 = 1 << 16;
+
     /// Superblocks of this generation do not count: the device is about to join.
     pub(crate) const JOINS: u64 = 0;
     /// The most bytes of settings.

@@ -338,3 +338,30 @@ fn a_drain_that_is_refused_once_the_superblocks_say_so_is_taken_back() {
     drop(volume);
     assert!(!check(&mut boxed(&disks)).unwrap().devices[0].is_draining);
 }
+
+/// A change of the superblocks had reached the lost device alone, and its removal is cut off anywhere.
+#[test]
+fn a_lost_device_that_comes_back_never_counts_again() {
+    let disks = two_copies();
+    drop(open(&disks).unwrap());
+    let others = &disks[..2];
+    let before: Vec<Vec<u8>> = others.iter().map(Disk::image).collect();
+    let mut volume = open(&disks).unwrap();
+    volume.change(VolumeChange::Drain { device: 0 }).unwrap();
+    while volume.next_change().is_none() {
+        volume.step();
+    }
+    drop(volume);
+    let addresses = find(&mut boxed(&disks)).unwrap().own[0].as_ref().unwrap().layout.superblocks();
+    for (cut, address) in [(0, addresses[1]), (1, addresses[1]), (0, addresses[0]), (1, addresses[0])] {
+        others.iter().zip(&before).for_each(|(disk, image)| disk.put(0, image));
+        others[cut].change(|memory| memory.sync_fails_at = Some(address));
+        remove_lost(&mut boxed(others), "third").unwrap_err();
+        for given in [others, &disks[..]] {
+            let state = check(&mut boxed(given)).unwrap_or_else(|error| panic!("{cut} at {address}: {error}"));
+            assert_eq!((state.devices[2].presence, state.devices[0].is_draining), (Presence::Removed, false));
+        }
+        drop(open(&disks).unwrap());
+        assert_eq!(check(&mut boxed(&disks)).unwrap().unused, ["third"]);
+    }
+}

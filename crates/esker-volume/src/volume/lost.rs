@@ -8,7 +8,7 @@ use super::recover::{Recovered, recover, recover_found};
 use super::room::holds_without;
 use super::{failing, make_durable, repair_journal, repair_superblocks};
 use crate::backend::OpenDevice;
-use crate::format::MemberState;
+use crate::format::{MemberState, Superblock};
 
 /// What was on a device that was taken out as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
     let mut found = recovered.found.clone();
     let member = &mut found.newest.members[lost];
     (member.state, member.keeps_journal) = (MemberState::Removed, false);
-    found.newest.generation += 1;
+    found.newest.generation = found.newest.generation.saturating_add(Superblock::AHEAD);
     found.to_write = (0..found.given.len()).filter(|member| found.given[*member].is_some()).collect();
     // This shows whether the map does without it: a place may be given out there to which nothing was written yet.
     let without = recover_found(devices, found, true).map_err(|error| match (what, error) {
