@@ -100,8 +100,8 @@ impl PlacementEngine {
         }
         if !self.keep_refused(part, result) {
             let (before, after) = part.padding;
-            let length = part.request.length - Bytes(u64::from(before) + u64::from(after));
-            let result = result.map_err(|error| error.of_whole(Bytes(part.offset), length, Bytes(before.into())));
+            let length = part.request.length - Bytes(before + after);
+            let result = result.map_err(|error| error.of_whole(Bytes(part.offset), length, Bytes(before)));
             self.child_ended(part.host, part.offset, result, effects);
         }
     }

@@ -53,7 +53,7 @@ pub(super) struct HostPart {
     /// The request sent to the device.
     pub(super) request: Request,
     /// Bytes before and after the host's data: zeroes, less than a block each, or the rest of the extent.
-    pub(super) padding: (u32, u32),
+    pub(super) padding: (u64, u64),
     /// Number of devices that have refused these data.
     pub(super) refusals: u8,
     /// Whether it is a write that [`widened`](super::PlacementEngine::widened) has announced. Only another place may

@@ -80,7 +80,7 @@ impl PlacementEngine {
             redirect: true,
             merge: None,
             request: Request { start: at(to, first), length: Bytes(last - first), ..*request },
-            padding: ((start - first) as u32, (last - end) as u32),
+            padding: (start - first, last - end),
             refusals,
             widened: false,
             sent: now,
@@ -108,7 +108,7 @@ impl PlacementEngine {
         if result.is_err() || self.health.has_failed(from.device) || !self.takes_writes(part.place) {
             return self.give_merge_up(now, tag, effects);
         }
-        let (before, after) = (u64::from(part.padding.0), u64::from(part.padding.1));
+        let (before, after) = part.padding;
         let length = part.request.length.0 - before - after;
         let into = |at: u64| BufferPlace::new(buffer(tag), Bytes(at));
         let fills = [(before - zeroes.0, zeroes.0), (before + length, zeroes.1)];
@@ -136,7 +136,7 @@ impl PlacementEngine {
             self.hosts.note(host, offset, DeviceError::ReadOnly);
         } else {
             let start = request.start.byte_offset() + offset;
-            let range = start..start + part.request.length.0 - u64::from(before) - u64::from(after);
+            let range = start..start + part.request.length.0 - before - after;
             let refusals = part.refusals;
             let range = HostRange { now, tag: host, request: &request, range, refusals, widened: false, merges: false };
             self.split_range(range, effects);

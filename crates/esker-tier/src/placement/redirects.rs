@@ -175,7 +175,7 @@ impl PlacementEngine {
         self.moved.redirected_writes += 1;
         if part.merge.is_some() {
             self.moved.merged_writes += 1;
-            self.moved.merged_bytes += u64::from(part.padding.0) + u64::from(part.padding.1);
+            self.moved.merged_bytes += part.padding.0 + part.padding.1;
         }
         if !part.request.kind.is_fua() {
             self.flush_first_writes(part.place.device, effects);

@@ -54,8 +54,8 @@ impl PlacementEngine {
     pub(super) fn host_request_of(&self, part: &HostPart) -> (Request, Range<u64>) {
         let HostPart { offset, first, place, request, padding: (head, tail), .. } = *part;
         let within = request.start.byte_offset() - u64::from(place.extent.0) * self.extent;
-        let start = u64::from(first.0) * self.extent + within + u64::from(head);
-        let end = start + request.length.0 - u64::from(head) - u64::from(tail);
+        let start = u64::from(first.0) * self.extent + within + head;
+        let end = start + request.length.0 - head - tail;
         let length = Bytes(offset + end - start);
         (Request { start: Lba::containing(start - offset), length, ..request }, start..end)
     }

@@ -204,7 +204,7 @@ impl PlacementEngine {
             redirect,
             merge: None,
             request: child,
-            padding: (head as u32, tail as u32),
+            padding: (head, tail),
             refusals,
             widened,
             sent: now,

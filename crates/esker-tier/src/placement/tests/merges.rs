@@ -53,6 +53,23 @@ fn a_write_to_a_part_goes_with_the_rest() {
     engine.check();
 }
 
+/// What lies before the host's bytes may be more than 4 GiB.
+#[test]
+fn a_write_far_into_a_large_extent_goes_where_it_belongs() {
+    const SECTORS: u64 = 16 << 21;
+    let engine = PlacementEngine::new(&settings_of(SECTORS, &[4 * SECTORS; 2], "[1, 1]")).unwrap();
+    let mut engine = engine.with_policy(Box::new(SecondDevicePolicy { merges: true }));
+    let effects = on(&mut engine, host(0, Request::write(Lba(0), Bytes(512 * SECTORS))));
+    let [(io, FIRST, _)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    done(&mut engine, io, Ok(()));
+    let at = 10 << 21;
+    let effects = on(&mut engine, host(0, Request::write(Lba(at), Bytes(512))));
+    let [(read, FIRST, _)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    let effects = done(&mut engine, read, Ok(()));
+    let Effect::Buffer(BufferStep::Copy { into, length, .. }) = effects[0] else { panic!("{effects:?}") };
+    assert_eq!((into.offset, length), (Bytes(512 * at), Bytes(512)));
+}
+
 /// Only what the write leaves is read: here the second of two blocks, because the first is replaced.
 #[test]
 fn what_the_write_replaces_is_not_read() {
