@@ -18,7 +18,7 @@ use crate::args::{ServingArguments, WriteArguments};
 use crate::failure::Failure;
 use crate::output::{Output, Outputs, remark};
 use crate::trace_ending::{check_terminal, format_by};
-use recorder::Recorder;
+use recorder::{Recorder, Zero};
 use writer::Outcome;
 
 /// A recording that is to begin: its file, and the format.
@@ -34,6 +34,10 @@ pub(crate) struct Recording(JoinHandle<Outcome>);
 
 /// Batches of records between the thread that serves and the one that writes: some seconds of a fast device.
 const QUEUE: usize = 256;
+
+/// After this time at most, a request that has ended is in the file: for half of it at most it waits for others that
+/// are handed on with it, and for the other half for being written.
+const LATEST: Nanos = Nanos::from_secs(1);
 
 /// What the thread that writes is sent.
 enum Message {
@@ -99,9 +103,12 @@ impl Plan {
         writer.write_waiting()?;
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let since_1970 = Nanos(u64::try_from(since_1970.as_nanos()).unwrap_or_default());
-        let begin = if self.anonymises { Nanos::ZERO } else { since_1970.saturating_sub(clock.now()) };
+        let zero = match self.anonymises {
+            true => Zero::FirstRequest(None),
+            false => Zero::ClockAt(since_1970.saturating_sub(clock.now())),
+        };
         let (sender, receiver) = mpsc::sync_channel(QUEUE);
-        let recorder = Recorder::new(sender, self.format.build.holds.operations, begin);
+        let recorder = Recorder::new(sender, self.format.build.holds.operations, zero);
         let write = move || writer::write(&receiver, writer, clock, &path);
         let thread = std::thread::Builder::new().name("recording".to_string()).spawn(write).map_err(Failure::work)?;
         Ok((Box::new(recorder), Recording(thread)))

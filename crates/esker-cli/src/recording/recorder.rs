@@ -7,22 +7,40 @@ use esker_core::Nanos;
 use esker_serve::{Command, Observer};
 use esker_trace::{Operation, Record, VolumeIndex};
 
-use super::{Message, Simplified};
+use super::{LATEST, Message, Simplified};
 
 /// Records that are handed on together, and how long the first of them waits for others.
 const BATCH: usize = 4096;
-const BATCH_AGE: Nanos = Nanos::from_secs(1);
+const BATCH_AGE: Nanos = Nanos(LATEST.0 / 2);
 
 /// The most requests that wait for an earlier one to end. Then it is recorded without a response time.
 const WAITING: usize = 1 << 16;
+
+/// Where the times of a recording begin.
+pub(super) enum Zero {
+    /// In 1970: the server's clock was zero at this time.
+    ClockAt(Nanos),
+    /// With the first request, which came at this time of the server's clock: a recording for others does not tell how
+    /// long the server had been there.
+    FirstRequest(Option<Nanos>),
+}
+
+impl Zero {
+    /// The time in the recording of a moment of the server's clock.
+    fn time(&mut self, at: Nanos) -> Nanos {
+        match self {
+            Self::ClockAt(zero) => *zero + at,
+            Self::FirstRequest(first) => at.saturating_sub(*first.get_or_insert(at)),
+        }
+    }
+}
 
 pub(super) struct Recorder {
     /// `None` once the recording has ended.
     sender: Option<SyncSender<Message>>,
     /// The operations that the format knows.
     known: &'static [Operation],
-    /// The time since 1970 at which the server's clock was zero.
-    zero: Nanos,
+    zero: Zero,
     /// Requests that have not ended, and those that came after them; with the number of the first.
     waiting: VecDeque<Waiting>,
     first: u64,
@@ -38,7 +56,7 @@ struct Waiting {
 }
 
 impl Recorder {
-    pub(super) fn new(sender: SyncSender<Message>, known: &'static [Operation], zero: Nanos) -> Self {
+    pub(super) fn new(sender: SyncSender<Message>, known: &'static [Operation], zero: Zero) -> Self {
         let (waiting, batch, simplified) = (VecDeque::new(), Vec::with_capacity(BATCH), Simplified::default());
         let batch_since = Nanos::ZERO;
         Self { sender: Some(sender), known, zero, waiting, first: 1, batch, batch_since, simplified }
@@ -64,7 +82,7 @@ impl Recorder {
         self.simplified.durable += u64::from(is_durable);
         let (offset, length) = command.range();
         let volume = VolumeIndex(export as u32);
-        Some(Record { at: self.zero + at, offset, length, volume, operation, response: None })
+        Some(Record { at: self.zero.time(at), offset, length, volume, operation, response: None })
     }
 
     /// Moves requests that nothing before them holds up to the batch.
@@ -109,7 +127,7 @@ impl Observer for Recorder {
     fn ends(&mut self, number: u64, at: Nanos) {
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let Some(waiting) = index.and_then(|index| self.waiting.get_mut(index)) else { return };
-        waiting.record.response = Some((self.zero + at).saturating_sub(waiting.record.at));
+        waiting.record.response = Some(self.zero.time(at).saturating_sub(waiting.record.at));
         waiting.has_ended = true;
         self.move_ended(at);
     }
@@ -148,7 +166,7 @@ mod tests {
 
     fn recorder(queue: usize) -> (Recorder, mpsc::Receiver<Message>) {
         let (sender, receiver) = mpsc::sync_channel(queue);
-        (Recorder::new(sender, &[Operation::Read, Operation::Write], Nanos(1000)), receiver)
+        (Recorder::new(sender, &[Operation::Read, Operation::Write], Zero::ClockAt(Nanos(1000))), receiver)
     }
 
     fn records(receiver: &mpsc::Receiver<Message>) -> Vec<(u64, u64, Option<u64>)> {
@@ -177,6 +195,29 @@ mod tests {
         recorder.begins(Nanos(40), 0, read(0));
         drop(recorder);
         assert_eq!(records(&receiver), [(1040, 0, None)]);
+    }
+
+    /// Nobody who gets the trace learns how long the server had been there.
+    #[test]
+    fn an_anonymous_recording_begins_with_its_first_request() {
+        let (sender, receiver) = mpsc::sync_channel(8);
+        let mut recorder = Recorder::new(sender, &[Operation::Read], Zero::FirstRequest(None));
+        for (begin, end) in [(5_000_000, 5_000_030), (5_000_040, 5_000_100)] {
+            let number = recorder.begins(Nanos(begin), 0, read(0));
+            recorder.ends(number, Nanos(end));
+        }
+        drop(recorder);
+        assert_eq!(records(&receiver), [(0, 0, Some(30)), (40, 0, Some(60))]);
+    }
+
+    /// What waits here and what waits to be written has to be in the file within the time that is promised.
+    #[test]
+    fn a_batch_is_handed_on_before_the_other_half_of_its_time_begins() {
+        let (mut recorder, receiver) = recorder(8);
+        let number = recorder.begins(Nanos(0), 0, read(0));
+        recorder.ends(number, Nanos(10));
+        recorder.step(Nanos(10) + Nanos(LATEST.0 / 2));
+        assert_eq!(records(&receiver), [(1000, 0, Some(10))]);
     }
 
     #[test]

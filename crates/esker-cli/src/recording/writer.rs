@@ -7,11 +7,11 @@ use esker_core::Nanos;
 use esker_trace::{TraceError, TraceWriter, WriteNotes};
 use esker_volume::{Clock, SystemClock};
 
-use super::{Message, Simplified};
+use super::{LATEST, Message, Simplified};
 use crate::output::remark;
 
-/// After this time at most, what was recorded is in the file.
-const PERIOD: Duration = Duration::from_secs(1);
+/// After this time at most, what was received is in the file.
+const PERIOD: Nanos = Nanos(LATEST.0 / 2);
 
 /// How a recording has ended.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ fn write_all(
 ) -> Result<WriteNotes, TraceError> {
     let mut written_at = clock.now();
     loop {
-        match receiver.recv_timeout(PERIOD) {
+        match receiver.recv_timeout(Duration::from_nanos(PERIOD.0)) {
             Ok(Message::Records(records)) => {
                 for record in &records {
                     match writer.push(record) {
@@ -90,7 +90,7 @@ fn write_all(
             }
         }
         let now = clock.now();
-        if now.saturating_sub(written_at) >= Nanos::from_secs(1) {
+        if now.saturating_sub(written_at) >= PERIOD {
             writer.write_waiting()?;
             written_at = now;
         }
