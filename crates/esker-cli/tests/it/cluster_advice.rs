@@ -68,6 +68,13 @@ fn nothing_is_written_where_nothing_should_move() {
     let run = esker_ok(folder.path(), &[&CEPH[..], &["--script", "move.sh"]].concat());
     assert!(run.stdout.contains("Cannot be judged: there is one `ceph pg dump` only"), "{}", run.stdout);
     assert!(!folder.path().join("move.sh").exists() && !folder.path().join("move.sh.undo").exists());
+    assert!(run.stderr.contains("--script: no script was written"), "{}", run.stderr);
+    assert!(run.stderr.contains("no such move is advised"), "{}", run.stderr);
+    // Drives of a host are exchanged by whoever knows what uses them.
+    let host = copy_of("host");
+    let run = esker_ok(host.path(), &["cluster", "advise", ".", "--horizon", "10", "--script", "move.sh"]);
+    assert!(run.stdout.contains("Exchange what /dev/nvme1 and /dev/nvme3 hold"), "{}", run.stdout);
+    assert!(run.stderr.contains("exchange what they hold with what uses them"), "{}", run.stderr);
 }
 
 /// Broken, cut, foreign and old files: the edit of the good one, and what the program says.

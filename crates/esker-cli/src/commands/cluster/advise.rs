@@ -40,10 +40,14 @@ pub(super) fn run(arguments: &ClusterAdviseArguments, common: &Common) -> Result
     let advice = advise(&inputs, &settings, &catalogue)?;
     let written = write_scripts(&advice, scripts)?;
     let disks = advice.disks;
+    let unwritten = (arguments.script.is_some() && written.is_none()).then(|| why_no_script(&advice));
     let results = results(arguments, advice, &catalogue);
     match json {
         Some(json) => json.write_json(&results)?,
         None => output::print(&render(&results, written.as_ref()))?,
+    }
+    if let Some(why) = unwritten.filter(|_| !common.quiet) {
+        output::remark(&format!("--script: no script was written: {why}"));
     }
     if disks > 0 && !common.quiet {
         output::remark(&format!("{disks} samples are of disks, which writes do not wear; they were passed over"));
@@ -114,6 +118,17 @@ fn write_scripts(advice: &Advice, outputs: Option<(Output, Output)>) -> Result<O
     undo.write_text(&scripts.undo)?;
     apply.write_text(&scripts.apply)?;
     Ok(Some(written))
+}
+
+/// Why there is no script although one was asked for, and what to do instead.
+fn why_no_script(advice: &Advice) -> &'static str {
+    match advice.exchanges.is_empty() {
+        true => "it would move placement groups of Ceph, and no such move is advised",
+        false => {
+            "it would move placement groups of Ceph, and these are drives of a host; exchange what they hold with what \
+             uses them, such as a volume manager"
+        }
+    }
 }
 
 fn results(arguments: &ClusterAdviseArguments, advice: Advice, catalogue: &Catalogue) -> AdviceResults {
