@@ -72,7 +72,8 @@ pub struct WorkloadSettings {
     /// What to do with addresses beyond the target's capacity.
     #[serde(default)]
     pub beyond_capacity: BeyondCapacity,
-    /// The bytes of the target over which `beyond_capacity = "spread"` spreads the volumes. Default: all of it.
+    /// The bytes of the target over which `beyond_capacity = "spread"` spreads the volumes. Of a target that has fewer,
+    /// all are used. Default: all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread_over: Option<Bytes>,
     /// Whether somebody waits for the requests (default: "user"). Where requests queue (for a slot of the target or of
