@@ -23,8 +23,6 @@ pub struct Server {
     pub state: ServerState,
     /// Replicas that are there, are on their way there, or have not left it yet.
     pub used: u32,
-    /// Whether it takes no writes, so that nothing may be on its way there.
-    pub refuses: bool,
 }
 
 /// All servers that ever took part, by number.
@@ -33,7 +31,7 @@ pub struct ServerList(Vec<Server>);
 
 impl ServerList {
     pub(crate) fn add(&mut self, spec: ServerSpec) -> ServerId {
-        self.0.push(Server { spec, state: ServerState::Up, used: 0, refuses: false });
+        self.0.push(Server { spec, state: ServerState::Up, used: 0 });
         ServerId((self.0.len() - 1) as u16)
     }
 

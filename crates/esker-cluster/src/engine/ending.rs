@@ -9,7 +9,7 @@ use super::record::ClusterRecord;
 use super::task::{Io, MapChange, Task, object_of};
 use crate::id::{ObjectId, ServerId};
 use crate::route::{EffectId, RouterInput, ServerWork};
-use crate::servers::{Server, ServerState};
+use crate::servers::ServerState;
 
 impl ClusterEngine {
     /// Judges the end of a request to a server's device.
@@ -30,7 +30,7 @@ impl ClusterEngine {
     /// on their way there turn round.
     pub(super) fn heed_state(&mut self, server: ServerId) {
         let device = DeviceIndex(server.0);
-        let Server { state, refuses, .. } = *self.router.servers().get(server);
+        let (state, refuses) = (self.router.servers().get(server).state, self.router.refuses(server));
         if self.health.device(device) == DeviceState::Failed {
             if self.settings.replicas > 1 && state != ServerState::Failed {
                 self.inputs.push_back(RouterInput::Fail(server));

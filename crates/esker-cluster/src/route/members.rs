@@ -172,8 +172,8 @@ impl Router {
     /// A server that is being drained is used again. What is on its way to others goes on.
     pub(super) fn keep(&mut self, server: ServerId) {
         if self.servers.serves(server) && self.servers.get(server).state == ServerState::Draining {
+            self.refusing.remove(&server);
             let kept = self.servers.get_mut(server);
-            kept.refuses = false;
             kept.state = ServerState::Up;
             let virtual_nodes = kept.spec.virtual_nodes;
             self.ring.add(server, virtual_nodes);

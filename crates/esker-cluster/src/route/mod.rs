@@ -50,6 +50,8 @@ pub struct Router {
     with_tombstones: BTreeSet<SliceId>,
     /// Purges to be issued as soon as no work of an epoch before this one runs on the slice.
     purges: BTreeMap<(SliceId, ServerId), MapEpoch>,
+    /// Servers that take no writes, so that nothing may be on its way there.
+    refusing: BTreeSet<ServerId>,
     /// Slices on which no work begins until what is on its way to a server that takes no writes has turned round.
     turning: BTreeSet<SliceId>,
     /// Objects on which waiting work may begin.
@@ -128,6 +130,7 @@ impl Router {
             copies: CopyCursor::default(),
             with_tombstones: BTreeSet::new(),
             purges: BTreeMap::new(),
+            refusing: BTreeSet::new(),
             turning: BTreeSet::new(),
             released: Vec::new(),
             lost: BTreeSet::new(),

@@ -12,9 +12,14 @@ impl Router {
         if !self.servers.serves(server) {
             return;
         }
-        self.servers.get_mut(server).refuses = true;
+        self.refusing.insert(server);
         self.drain(server);
         self.begin_turns(effects);
+    }
+
+    /// Returns whether a server takes no writes.
+    pub(crate) fn refuses(&self, server: ServerId) -> bool {
+        self.refusing.contains(&server)
     }
 
     /// Has what can no longer get to its destination turn round, as soon as the work under way on its slice has ended:
@@ -34,9 +39,9 @@ impl Router {
     /// that takes no writes either, or else away from both, which needs all of it in one place.
     fn must_turn(&self, replica: SliceReplica) -> bool {
         let ReplicaPlace::Offloading { source, destination: Some(to) } = self.map.place(replica) else { return false };
-        self.servers.get(to).refuses
+        self.refuses(to)
             && match source {
-                Some(source) => !self.servers.get(source).refuses || self.map.is_all_at_source(replica),
+                Some(source) => !self.refuses(source) || self.map.is_all_at_source(replica),
                 None => self.destination(replica).is_some(),
             }
     }
