@@ -37,6 +37,8 @@ mod status;
 mod stream;
 mod systemd;
 mod take_over;
+#[cfg(test)]
+mod testing;
 mod tls;
 mod turns;
 mod volume;

@@ -1,5 +1,6 @@
 //! The server: one thread for what is served and its clients.
 
+mod ending;
 mod hand_over;
 
 use std::io;
@@ -38,7 +39,8 @@ pub struct ServeSettings {
     pub tls: Option<Tls>,
     /// How long a client may take until it has opened an export.
     pub negotiation_limit: Duration,
-    /// How long clients get to finish what they have under way when the server ends.
+    /// How long clients get to finish what they have under way when the server ends, and how long what was written may
+    /// take to become durable after that.
     pub drain_limit: Duration,
     /// How long a process that takes over gets to open what is served. After that the server serves on.
     pub take_over_limit: Duration,
@@ -72,6 +74,8 @@ pub struct Server<S> {
     successor: Option<Successor>,
     /// The answer to what the program that runs the server has asked for itself.
     own_answer: Option<Result<Value, ControlError>>,
+    /// When something last went to or from a client.
+    clients_moved: Nanos,
 }
 
 /// What a server that ends has done of what was left.
@@ -93,6 +97,10 @@ const WAKE_UP: Nanos = Nanos::from_micros(50);
 
 /// The longest wait while the server ends.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long clients get to take their replies, to send the rest of a write and to choose an export before the server
+/// ends or hands over. The connections of those that do not are closed.
+const CLIENTS_LIMIT: Nanos = Nanos::from_secs(2);
 
 impl<S: Served> Server<S> {
     /// A server of `served`, each under its name, whose thread waits for `io`. Clients that name no export get the
@@ -131,6 +139,7 @@ impl<S: Served> Server<S> {
             log: None,
             successor: None,
             own_answer: None,
+            clients_moved: Nanos::ZERO,
         })
     }
 
@@ -190,29 +199,6 @@ impl<S: Served> Server<S> {
         self.io.signal()
     }
 
-    /// Serves until `is_stopping` says so. Then clients get the answers to what they have under way, further requests
-    /// are refused, and what was written is made durable. No other process can take over; see [`Self::serve`].
-    pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> LastWork {
-        while let Some(successor) = self.serve(&is_stopping) {
-            successor.refuse(ControlError::new("this server cannot be taken over"));
-        }
-        self.exports.iter_mut().for_each(|export| export.operators.stop_listening());
-        self.clients.shut_down();
-        let limit = self.settings.drain_limit.as_nanos().try_into().unwrap_or(u64::MAX);
-        let until = self.clock.now() + Nanos(limit);
-        let have_left = self.turn_until(until, |server| server.clients.is_empty());
-        self.clients.close();
-        // Also what clients have not flushed: they may have been ended by the same signal.
-        let failed = self.failed();
-        self.flush();
-        let are_idle = self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
-        match self.failed() == failed {
-            false => LastWork::Failed,
-            true if are_idle && have_left => LastWork::Done,
-            true => LastWork::Late,
-        }
-    }
-
     /// Begins to make durable what was written.
     fn flush(&mut self) {
         self.exports.iter_mut().filter(|export| !export.served.is_read_only()).for_each(ServedExport::flush);
@@ -230,19 +216,6 @@ impl<S: Served> Server<S> {
     /// Number of requests that have failed.
     fn failed(&self) -> u64 {
         self.exports.iter().map(|export| export.requests.counts.failed).sum()
-    }
-
-    /// Takes turns until `is_so`. Returns false if it is not so in time.
-    fn turn_until(&mut self, until: Nanos, is_so: impl Fn(&Self) -> bool) -> bool {
-        while !is_so(self) {
-            if self.clock.now() >= until {
-                return false;
-            }
-            if !self.turn() {
-                self.wait(Some(PATIENCE));
-            }
-        }
-        true
     }
 
     /// Does at the first export what the program itself asks for, and serves until that has ended.
@@ -267,7 +240,9 @@ impl<S: Served> Server<S> {
         let now = self.clock.now();
         clients.turn_away(exports);
         let mut did_something = clients.accept(io, now);
-        did_something |= self.serve_clients(now);
+        if self.serve_clients(now) {
+            (self.clients_moved, did_something) = (now, true);
+        }
         self.clients.step_observer(now);
         did_something |= self.take_operations();
         let Self { exports, clients, collectors, .. } = self;
@@ -395,4 +370,8 @@ fn offered<S: Served>(exports: &[ServedExport<S>], settings: &ServeSettings) -> 
         export
     };
     Exports::new(exports.iter().map(export).collect(), exports.first().map(|export| &*export.name))
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    Nanos(duration.as_nanos().try_into().unwrap_or(u64::MAX))
 }

@@ -5,17 +5,13 @@ use std::time::Duration;
 use esker_core::Nanos;
 use esker_volume::Clock;
 
-use super::{PATIENCE, Server};
+use super::{CLIENTS_LIMIT, PATIENCE, Server, nanos};
 use crate::control::ControlError;
 use crate::export::ServedExport;
 use crate::held::{Handover, HeldExport, Role};
 use crate::listener::Listener;
 use crate::served::Served;
 use crate::take_over::{Predecessor, Successor};
-
-/// How long clients get to take their replies, to send the rest of a write and to choose an export before a hand-over.
-/// The connections of those that do not are closed.
-const CLIENTS_LIMIT: Nanos = Nanos::from_secs(2);
 
 /// How an attempt to hand over has ended.
 pub enum HandOver<S> {
@@ -70,7 +66,7 @@ impl<S: Served> Server<S> {
             return Err(ControlError { hint: Some("wait until it has ended".to_string()), ..error });
         }
         let now = self.clock.now();
-        let (clients, all) = (now + CLIENTS_LIMIT, now + Nanos(nanos(self.settings.drain_limit)));
+        let (clients, all) = (now + CLIENTS_LIMIT, now + nanos(self.settings.drain_limit));
         self.hold_until(clients, successor, |server| server.clients.are_held());
         let have_ended = self.hold_until(all, successor, |server| server.under_way() == 0);
         if successor.has_left() {
@@ -205,8 +201,4 @@ impl<S: Served> Server<S> {
         own.chain(self.collectors.listeners_mut()).for_each(Listener::own);
         Ok(())
     }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    duration.as_nanos().try_into().unwrap_or(u64::MAX)
 }

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
     match ending {
         Ending::OfCommand(status) => Ok(status),
         Ending::Finished | Ending::HandedOver => Ok(ExitCode::SUCCESS),
-        Ending::Late => Err(unfinished("not everything was finished and made durable in 30 seconds".to_string())),
+        Ending::Late => Err(unfinished("not everything was finished and made durable in time".to_string())),
         Ending::NotDurable if failed.is_empty() => {
             Err(unfinished("not everything that was written could be made durable".to_string()))
         }

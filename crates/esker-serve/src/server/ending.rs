@@ -1,0 +1,110 @@
+//! How a server ends.
+
+use esker_core::Nanos;
+use esker_volume::Clock;
+
+use super::{CLIENTS_LIMIT, LastWork, PATIENCE, Server, nanos};
+use crate::control::ControlError;
+use crate::export::ServedExport;
+use crate::served::Served;
+
+impl<S: Served> Server<S> {
+    /// Serves until `is_stopping` says so. Then clients get the answers to what they have under way, further requests
+    /// are refused, and what was written is made durable, whether or not clients have left. No other process can take
+    /// over; see [`Self::serve`].
+    pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> LastWork {
+        while let Some(successor) = self.serve(&is_stopping) {
+            successor.refuse(ControlError::new("this server cannot be taken over"));
+        }
+        self.exports.iter_mut().for_each(|export| export.operators.stop_listening());
+        self.clients.shut_down();
+        let have_left = self.see_clients_off();
+        self.clients.close();
+        // Also what clients have not flushed: they may have been ended by the same signal.
+        let failed = self.failed();
+        self.flush();
+        // With time of its own: what clients have taken of theirs must not cost the volumes the flush.
+        let until = self.clock.now() + nanos(self.settings.drain_limit);
+        let are_idle = self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
+        match self.failed() == failed {
+            false => LastWork::Failed,
+            true if are_idle && have_left => LastWork::Done,
+            true => LastWork::Late,
+        }
+    }
+
+    /// Takes turns until no client is left, or those that are left take and send nothing although nothing else is under
+    /// way. Returns whether all have left.
+    fn see_clients_off(&mut self) -> bool {
+        let began = self.clock.now();
+        let until = began + nanos(self.settings.drain_limit);
+        let is_stuck = |server: &Self| {
+            server.under_way() == 0 && server.clock.now() >= server.clients_moved.max(began) + CLIENTS_LIMIT
+        };
+        self.turn_until(until, |server| server.clients.is_empty() || is_stuck(server));
+        self.clients.is_empty()
+    }
+
+    /// Takes turns until `is_so`. Returns false if it is not so in time.
+    fn turn_until(&mut self, until: Nanos, is_so: impl Fn(&Self) -> bool) -> bool {
+        while !is_so(self) {
+            if self.clock.now() >= until {
+                return false;
+            }
+            if !self.turn() {
+                self.wait(Some(PATIENCE));
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use esker_core::Bytes;
+    use esker_volume::{DeviceIo, IoChoice, SystemClock};
+
+    use super::*;
+    use crate::address::Address;
+    use crate::listener::Listener;
+    use crate::server::ServeSettings;
+    use crate::testing::Emptiness;
+
+    /// Opens the default export the old way, and begins a write of which it sends the first sector only.
+    fn begin_write(stream: &mut UnixStream) {
+        let flags = 3u32.to_be_bytes();
+        let name = [&b"IHAVEOPT"[..], &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat();
+        let write = [&0x2560_9513u32.to_be_bytes()[..], &[0, 0, 0, 1], &[0; 16], &65_536u32.to_be_bytes()].concat();
+        stream.write_all(&[&flags[..], &name, &write, &[1; 512]].concat()).unwrap();
+    }
+
+    #[test]
+    fn what_was_written_is_flushed_although_a_client_is_stuck_in_a_write() {
+        // Once the clients' time is over before, and once they are found to be stuck.
+        for drain_limit in [Duration::from_millis(50), ServeSettings::default().drain_limit] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("socket");
+            let (io, settings) = (
+                DeviceIo::start(IoChoice::Threads).unwrap(),
+                ServeSettings { drain_limit, ..ServeSettings::default() },
+            );
+            let served = vec![("home".to_string(), Emptiness::new(Bytes::mib(1)))];
+            let mut server = Server::new(served, io, SystemClock::start(), settings).unwrap();
+            server.listen(Listener::bind(&Address::Unix(path.clone())).unwrap()).unwrap();
+            let mut stuck = UnixStream::connect(&path).unwrap();
+            begin_write(&mut stuck);
+            let is_writing =
+                |server: &Server<Emptiness>| server.status(0).connections.iter().any(|client| client.under_way == 1);
+            while !is_writing(&server) {
+                server.turn();
+                server.wait(Some(Duration::from_millis(1)));
+            }
+            assert_eq!(server.run(|| true), LastWork::Late, "a client was disconnected");
+            assert_eq!(server.served(0).flushes, 1);
+        }
+    }
+}
