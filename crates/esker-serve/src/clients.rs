@@ -136,13 +136,17 @@ impl Clients {
         self.connections.close();
     }
 
-    /// Accepts a client, if it may be there, and soon enough if others ask. Returns true if there was one.
+    /// Accepts a client, if it may be there, and soon enough if others ask. Where all places are taken, the client that
+    /// has negotiated for longest has to go: whoever has no right to an export must not keep out those who do. Returns
+    /// true if there was one.
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
-        if !self.connections.have_somebody_waiting() {
+        if !self.may_accept_somebody() {
             return false;
         }
-        let is_beside_others = self.connections.iter().any(|(_, connection)| connection.is_asking(now));
-        if is_beside_others && self.admission.next() > now {
+        let has_room = self.connections.has_room();
+        // Also those who take the places of others: these get some time to open an export.
+        let is_paced = !has_room || self.connections.iter().any(|(_, connection)| connection.is_asking(now));
+        if is_paced && self.admission.next() > now {
             return false;
         }
         let (session, exports) = (&self.limits.session, &self.exports);
@@ -154,16 +158,31 @@ impl Clients {
             Connection::new(socket, peer, now, session.clone(), Arc::clone(exports))
         };
         // One at a time: then it is the turn of those who are there.
-        let has_accepted = self.connections.accept(io, 1, open);
-        if has_accepted && is_beside_others {
+        let has_accepted = if has_room {
+            self.connections.accept(io, 1, open)
+        } else {
+            let closed = self.connections.accept_instead(io, is_negotiating, open);
+            if let (Some(closed), Some(news)) = (&closed, &mut self.news) {
+                let reason = Some("all places are taken, and it has opened no export yet".to_string());
+                news.push(LogEvent::ClientLeft { peer: closed.peer.clone(), reason });
+            }
+            closed.is_some()
+        };
+        if has_accepted && is_paced {
             self.admission.note(now);
         }
         has_accepted
     }
 
+    /// Returns true if somebody waits, and there is a place: a free one, or that of a client that has opened no export.
+    fn may_accept_somebody(&self) -> bool {
+        let is_there = self.connections.have_somebody_waiting();
+        is_there && (self.connections.has_room() || self.connections.oldest(is_negotiating).is_some())
+    }
+
     /// When the client that waits is accepted although others ask.
     pub(crate) fn next_admission(&self) -> Nanos {
-        let is_for_somebody = !self.is_holding && self.connections.have_somebody_waiting();
+        let is_for_somebody = !self.is_holding && self.may_accept_somebody();
         if is_for_somebody { self.admission.next() } else { Nanos::NEVER }
     }
 
@@ -338,4 +357,8 @@ impl Clients {
             requests: export.requests.counts,
         }
     }
+}
+
+fn is_negotiating(connection: &Connection) -> bool {
+    connection.session.is_negotiating()
 }

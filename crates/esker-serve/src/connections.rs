@@ -82,9 +82,35 @@ impl<C> Connections<C> {
         has_accepted
     }
 
-    /// Returns true if somebody waits at a listener, and there is room.
+    /// Accepts one for whom there is no room. The oldest connection that `gives_way` is closed for that, and returned.
+    pub(crate) fn accept_instead(
+        &mut self,
+        io: &DeviceIo,
+        gives_way: impl Fn(&C) -> bool,
+        open: impl FnOnce(Socket, String) -> C,
+    ) -> Option<C> {
+        let oldest = self.oldest(gives_way)?;
+        let (file, peer) = self.listeners.iter_mut().find_map(WatchedListener::accept)?;
+        let socket = Socket::new(io, file).ok()?;
+        let closed = self.open.remove(&oldest);
+        self.open.insert(socket.number(), open(socket, peer));
+        closed
+    }
+
+    /// The oldest connection that `is_so`.
+    pub(crate) fn oldest(&self, is_so: impl Fn(&C) -> bool) -> Option<u32> {
+        // Sockets are numbered in the order in which they come.
+        self.iter().find(|(_, connection)| is_so(connection)).map(|(number, _)| number)
+    }
+
+    /// Returns true if there are fewer than may be.
+    pub(crate) fn has_room(&self) -> bool {
+        self.open.len() < self.most
+    }
+
+    /// Returns true if somebody waits at a listener.
     pub(crate) fn have_somebody_waiting(&self) -> bool {
-        self.open.len() < self.most && self.listeners.iter().any(WatchedListener::may_have_somebody)
+        self.listeners.iter().any(WatchedListener::may_have_somebody)
     }
 
     /// Closes those that wait at the listeners, at once.

@@ -1,5 +1,6 @@
 //! Clients that connect beside others.
 
+use std::io::IoSlice;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
@@ -10,6 +11,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::address::Address;
+use crate::memory::ServedMemory;
+use crate::testing::Emptiness;
 
 struct World {
     clients: Clients,
@@ -21,12 +24,12 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(connections_max: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (path, io) = (folder.path().join("socket"), DeviceIo::start(IoChoice::Threads).unwrap());
         let exports = Exports::new(vec![Export::new("disk".to_string(), Bytes::mib(1))], None).unwrap();
         let session = ServerSettings::default();
-        let limits = ClientLimits { connections_max: 200, session, tls: None, negotiation: Duration::from_secs(10) };
+        let limits = ClientLimits { connections_max, session, tls: None, negotiation: Duration::from_secs(10) };
         let mut clients = Clients::new(limits, Arc::new(exports));
         clients.listen(&io, Listener::bind(&Address::Unix(path.clone())).unwrap()).unwrap();
         Self { clients, io, path, streams: Vec::new(), _folder: folder }
@@ -53,9 +56,38 @@ impl World {
     }
 }
 
+/// Has a session open its export, as if the client had sent `opening`.
+fn open(connection: &mut Connection, opening: &[u8]) {
+    if !connection.session.is_negotiating() {
+        return;
+    }
+    connection.export = Some(0);
+    let mut served = Emptiness::new(Bytes::mib(1));
+    let mut memory = ServedMemory(&mut served);
+    let mut left = opening;
+    while connection.session.is_negotiating() {
+        let bytes = pending(&connection.session);
+        connection.session.sent(bytes, drop);
+        if let Some(space) = connection.session.space().filter(|_| !left.is_empty()) {
+            let count = left.len().min(space.len());
+            space[..count].copy_from_slice(&left[..count]);
+            left = &left[count..];
+            connection.session.received(count);
+        }
+        while connection.session.next_event(&mut memory).is_some() {}
+    }
+}
+
+/// Bytes that a session wants to send.
+fn pending(session: &ServerSession<Payload, Data>) -> usize {
+    let mut slices = [IoSlice::new(&[]); 8];
+    let count = session.gather(&mut slices);
+    slices[..count].iter().map(|slice| slice.len()).sum()
+}
+
 #[test]
 fn who_connects_over_and_over_is_accepted_slowly_beside_a_client_that_asks() {
-    let (mut world, start, ms) = (World::new(), Nanos::from_secs(100), Nanos::from_millis);
+    let (mut world, start, ms) = (World::new(200), Nanos::from_secs(100), Nanos::from_millis);
     world.connect(20);
     assert_eq!(world.accept(start), 20);
     world.connect(100);
@@ -72,5 +104,35 @@ fn who_connects_over_and_over_is_accepted_slowly_beside_a_client_that_asks() {
     world.clients.hold(false);
     // It has asked for nothing for a while.
     assert_eq!(world.accept(start + ms(62)), left);
+    assert_eq!(world.clients.next_admission(), Nanos::NEVER);
+}
+
+#[test]
+fn who_has_opened_no_export_gives_way_when_all_places_are_taken_and_others_do_not() {
+    let (mut world, start, ms) = (World::new(3), Nanos::from_secs(100), Nanos::from_millis);
+    world.connect(3);
+    assert_eq!(world.accept(start), 3);
+    world.clients.news = Some(Vec::new());
+    let numbers = |world: &World| world.clients.connections.iter().map(|(number, _)| number).collect::<Vec<_>>();
+    let first = numbers(&world);
+    // The first has an export, with its session.
+    let opening = [&3u32.to_be_bytes()[..], b"IHAVEOPT", &1u32.to_be_bytes(), &4u32.to_be_bytes(), b"disk"].concat();
+    open(world.clients.connections.get_mut(first[0]).unwrap(), &opening);
+    world.connect(1);
+    assert_eq!(world.accept(start), 1);
+    let after = numbers(&world);
+    assert_eq!((after[0], after[1], after.len()), (first[0], first[2], 3), "the second had to go");
+    let news: Vec<_> = world.clients.news.iter_mut().flat_map(|news| news.drain(..)).collect();
+    assert!(matches!(&news[1], LogEvent::ClientLeft { reason: Some(_), .. }), "{news:?}");
+    // Nobody takes the places of others faster than new clients come beside others.
+    world.connect(100);
+    assert_eq!(world.accept(start), 63);
+    assert_eq!((world.accept(start + ms(9)), world.accept(start + ms(10))), (0, 1));
+    assert_eq!(world.clients.next_admission(), start + ms(20));
+    // Once all have an export, the others wait.
+    for number in numbers(&world) {
+        open(world.clients.connections.get_mut(number).unwrap(), &opening);
+    }
+    assert_eq!(world.accept(start + ms(5000)), 0);
     assert_eq!(world.clients.next_admission(), Nanos::NEVER);
 }
