@@ -29,7 +29,7 @@ use crate::values::{self, Export, VolumeDevice};
         To upgrade, start the new program with --take-over: clients stay connected.\n\
         Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1.\n\
         With --tls-certificates, only clients with a certificate of that authority connect.\n\
-        Exit status: 0 everything was finished, 1 not all of it in 30 seconds, that of the command with --run.")]
+        Exit status: 0 everything was finished, 1 not all of it in time, that of the command with --run.")]
 pub(crate) struct VolumeServeArguments {
     /// The files of the volumes; with NAME=VOLUME, clients call it NAME
     #[arg(value_name = "VOLUME", required = true, value_parser = values::volume_export)]
