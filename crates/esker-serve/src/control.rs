@@ -193,33 +193,45 @@ impl ControlConnection {
         self.socket.has_ended()
     }
 
-    /// Returns what is asked for next, if no operation is under way. A line that is no request is answered.
+    /// Returns what the next line asks for, if no operation is under way and all answers are taken. A line that is no
+    /// request is answered. One line a turn: clients are served between two of them.
     pub(crate) fn next_asked<O: DeserializeOwned>(&mut self) -> Option<Asked<O>> {
         self.receive();
-        while !self.is_waiting
-            && let Some(end) = self.input.iter().position(|&byte| byte == b'\n')
-        {
-            let line: Vec<u8> = self.input.drain(..=end).collect();
-            if let Ok(request) = serde_json::from_slice(&line) {
-                return Some(Asked::TakeOver(request));
+        if self.is_waiting || !self.output.is_empty() {
+            return None;
+        }
+        let end = self.input.iter().position(|&byte| byte == b'\n')?;
+        let line: Vec<u8> = self.input.drain(..=end).collect();
+        if let Ok(request) = serde_json::from_slice(&line) {
+            return Some(Asked::TakeOver(request));
+        }
+        match serde_json::from_slice(&line) {
+            Ok(operation) => {
+                self.is_waiting = true;
+                return Some(Asked::Operation(operation));
             }
-            match serde_json::from_slice(&line) {
-                Ok(operation) => {
-                    self.is_waiting = true;
-                    return Some(Asked::Operation(operation));
-                }
-                Err(error) => self.answer(Err(ControlError::new(format!("this is no request: {error}")))),
-            }
+            Err(error) => self.answer(Err(ControlError::new(format!("this is no request: {error}")))),
         }
         None
     }
 
+    /// Returns true if another turn would take something that is there already.
+    pub(crate) fn has_more(&self) -> bool {
+        let is_free = !self.is_waiting && self.output.is_empty() && !self.is_refused;
+        is_free && (self.has_line() || self.socket.can_read())
+    }
+
+    fn has_line(&self) -> bool {
+        self.input.contains(&b'\n')
+    }
+
+    /// Receives until a whole line is there.
     fn receive(&mut self) {
         let mut bytes = [0; 4096];
-        while self.socket.can_read() && !self.is_refused {
+        while self.socket.can_read() && !self.is_refused && !self.has_line() {
             let count = self.socket.read(&mut bytes);
             self.input.extend_from_slice(&bytes[..count]);
-            self.is_refused = self.input.len() > LINE_MAX;
+            self.is_refused = self.input.len() > LINE_MAX && !self.has_line();
         }
     }
 
@@ -244,7 +256,7 @@ impl ControlConnection {
 
     /// Returns true if nothing more comes from it and nothing is to be told.
     pub(crate) fn is_finished(&self) -> bool {
-        let was_answered = self.socket.has_ended() && self.output.is_empty() && !self.input.contains(&b'\n');
+        let was_answered = self.socket.has_ended() && self.output.is_empty() && !self.has_line();
         !self.is_waiting && (self.socket.is_broken() || self.is_refused || was_answered)
     }
 }

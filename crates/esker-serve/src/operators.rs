@@ -72,11 +72,12 @@ impl Operators {
         }
     }
 
-    /// Sends what waits for room, and closes what has ended.
-    pub(crate) fn go_on(&mut self) {
+    /// Sends what waits for room, and closes what has ended. Returns true if somebody has asked for more already.
+    pub(crate) fn go_on(&mut self) -> bool {
         self.0.retain(|_, operator| {
             operator.send();
             !operator.is_finished()
         });
+        self.0.iter().any(|(_, operator)| operator.has_more())
     }
 }

@@ -327,7 +327,7 @@ impl<S: Served> Server<S> {
                 self.answer(export, asked_by, answer);
                 did_something = true;
             }
-            self.exports[export].operators.go_on();
+            did_something |= self.exports[export].operators.go_on();
         }
         did_something
     }

@@ -134,6 +134,23 @@ fn what_cannot_be_done_is_told_with_what_can() {
 }
 
 #[test]
+fn many_short_lines_at_once_are_answered_one_after_the_other() {
+    const LINES: usize = 40_000;
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let stream = UnixStream::connect(&server.control).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut writer = stream.try_clone().unwrap();
+    let writes = std::thread::spawn(move || {
+        writer.write_all("{}\n".repeat(LINES).as_bytes()).unwrap();
+        writer.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    use std::io::{BufRead, BufReader};
+    assert_eq!(BufReader::new(stream).lines().map_while(Result::ok).count(), LINES);
+    writes.join().unwrap();
+}
+
+#[test]
 fn lines_that_are_no_requests_are_answered() {
     use std::io::{BufRead, BufReader, Write};
     let home = Home::new(Bytes::mib(16));
