@@ -1,9 +1,12 @@
 //! The process that takes over, as the server that serves sees it.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+
+use esker_core::Nanos;
+use esker_volume::{Clock, SystemClock};
 
 use super::{LAYOUT, items};
 use crate::control::{ControlConnection, ControlError};
@@ -53,9 +56,9 @@ impl Successor {
     pub(crate) fn hand(self, mut handover: Handover, limit: Duration) -> Option<Handover> {
         let Ok(mut stream) = self.connection.into_stream() else { return Some(handover) };
         let is_ready = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(limit)));
-        let is_ready = is_ready.and_then(|()| stream.set_read_timeout(Some(limit)));
         let is_sent = is_ready.and_then(|()| items::send(&mut stream, &handover)).is_ok();
-        if (is_sent && has_confirmed(&stream)) || has_confirmed_after_all(&mut stream) {
+        let mut said = Vec::new();
+        if (is_sent && has_confirmed(&stream, &mut said, limit)) || has_confirmed_after_all(&mut stream, &mut said) {
             handover.listeners.iter_mut().for_each(|(_, listener)| listener.leave());
             return None;
         }
@@ -63,18 +66,55 @@ impl Successor {
     }
 }
 
-/// Waits for the line that says that the new process serves.
-fn has_confirmed(stream: &UnixStream) -> bool {
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).is_ok() && line == CONFIRMATION
+/// Waits for the line that says that the new process serves, behind what it has `said` of it. Ends with the first byte
+/// that does not belong there.
+fn has_confirmed(mut stream: &UnixStream, said: &mut Vec<u8>, limit: Duration) -> bool {
+    let (clock, expected) = (SystemClock::start(), CONFIRMATION.as_bytes());
+    let until = clock.now() + Nanos(limit.as_nanos().try_into().unwrap_or(u64::MAX));
+    while expected.starts_with(said) && said.len() < expected.len() {
+        let left = Duration::from_nanos(until.0.saturating_sub(clock.now().0));
+        let mut bytes = [0; CONFIRMATION.len()];
+        // No time at all is an error.
+        let read = stream.set_read_timeout(Some(left)).and_then(|()| stream.read(&mut bytes[said.len()..]));
+        match read {
+            Ok(count @ 1..) => {
+                let from = said.len();
+                said.extend_from_slice(&bytes[from..from + count]);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => return false,
+        }
+    }
+    said == expected
 }
 
 /// Gives up. The line may have come at the last moment; from then on, it cannot be sent any more.
-fn has_confirmed_after_all(stream: &mut UnixStream) -> bool {
+fn has_confirmed_after_all(stream: &mut UnixStream, said: &mut Vec<u8>) -> bool {
     // It may be gone.
     let _ = stream.write_all(b"{\"error\":{\"message\":\"the server has waited for too long, and serves on\"}}\n");
     let _ = stream.shutdown(Shutdown::Read);
-    has_confirmed(stream)
+    // What is there is read without waiting.
+    has_confirmed(stream, said, Duration::from_secs(1))
 }
 
 pub(super) const CONFIRMATION: &str = "{\"ok\":null}\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_line_confirms_and_an_answer_without_end_is_not_kept() {
+        for (sent, expected) in [(CONFIRMATION, true), ("{\"ok\":null} ", false), (&"x".repeat(100_000), false)] {
+            let (here, mut there) = UnixStream::pair().unwrap();
+            let sent = sent.to_string();
+            // It stays connected.
+            let sends = std::thread::spawn(move || _ = there.write_all(sent.as_bytes()));
+            let mut said = Vec::new();
+            assert_eq!(has_confirmed(&here, &mut said, Duration::from_secs(600)), expected);
+            assert!(said.len() <= CONFIRMATION.len());
+            drop(here);
+            sends.join().unwrap();
+        }
+    }
+}
