@@ -197,6 +197,7 @@ impl Listener {
                         Address::Unix(_) => pid_of(&socket).map_or("a local client".to_string(), |pid| pid),
                         Address::Tcp(_) => {
                             let _ = sockopt::set_tcp_nodelay(&socket, true);
+                            notice_death(&socket);
                             let peer = peer.and_then(|peer| std::net::SocketAddr::try_from(peer).ok());
                             peer.map_or("a client".to_string(), |peer| peer.to_string())
                         }
@@ -210,6 +211,20 @@ impl Listener {
             };
         }
     }
+}
+
+/// After how long a peer that says nothing is asked whether it is still there, how often after that, and after how long
+/// without an answer its connection is lost. A machine that has lost its power says no good-bye.
+const ASKED_AFTER: Duration = Duration::from_secs(60);
+const ASKED_EVERY: Duration = Duration::from_secs(30);
+const GONE_AFTER: Duration = Duration::from_secs(300);
+
+/// Has the kernel end the connection once the peer is gone. Systems that cannot do so keep it.
+fn notice_death(socket: &impl AsFd) {
+    let _ = sockopt::set_tcp_keepidle(socket, ASKED_AFTER);
+    let _ = sockopt::set_tcp_keepintvl(socket, ASKED_EVERY);
+    let _ = sockopt::set_tcp_user_timeout(socket, GONE_AFTER.as_millis() as u32);
+    let _ = sockopt::set_socket_keepalive(socket, true);
 }
 
 /// The process of a local client.
@@ -328,6 +343,10 @@ mod tests {
         let Address::Tcp(address) = listener.address().clone() else { panic!("{listener:?}") };
         assert!(!address.ends_with(":0"));
         let _client = std::net::TcpStream::connect(&address).unwrap();
-        assert!(listener.accept().unwrap().is_some_and(|(_, name)| name.starts_with("127.0.0.1:")));
+        let (socket, name) = listener.accept().unwrap().unwrap();
+        assert!(name.starts_with("127.0.0.1:"));
+        // Peers that are gone are noticed.
+        assert!(sockopt::socket_keepalive(&socket).unwrap());
+        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), 300_000);
     }
 }
