@@ -83,8 +83,11 @@ pub enum ClientError {
     Reply(&'static str),
 }
 
+/// What the server said, in one line.
 fn said(message: &str) -> String {
-    if message.is_empty() { String::new() } else { format!(" ({message})") }
+    let words: Vec<&str> = message.split(|c: char| c.is_control() || c.is_whitespace()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    if line.is_empty() { line } else { format!(" ({line})") }
 }
 
 /// Why a request is not sent.
@@ -102,4 +105,21 @@ pub enum SubmitError {
     /// A read or a write without a buffer, or one of another length, or another command with one.
     #[error("the buffer does not fit the command")]
     Buffer,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_one_line() {
+        let error = |message: &str| ClientError::Refused {
+            option: "the export",
+            reply: "there is no such export",
+            message: message.to_string(),
+        };
+        let text = error("gone\n\x1b[31m: ask\r\nus\n").to_string();
+        assert_eq!(text, "the server refused the export: there is no such export (gone [31m: ask us)");
+        assert_eq!(error("\n").to_string(), "the server refused the export: there is no such export");
+    }
 }
