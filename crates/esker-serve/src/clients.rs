@@ -293,6 +293,9 @@ impl Clients {
             did_something |= connection.send(asking.is_beside(number), |Data(data)| served.recycle(data));
             let is_late = connection.session.is_negotiating() && connection.since + limit <= now;
             let is_kept = !connection.is_finished() && !is_late;
+            if !is_kept {
+                connection.shut_down();
+            }
             if let Some(news) = self.news.as_mut().filter(|_| !is_kept) {
                 let late = is_late.then(|| "it has opened no export in time".to_string());
                 news.push(LogEvent::ClientLeft {

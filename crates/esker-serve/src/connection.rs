@@ -167,6 +167,11 @@ impl Connection {
         was_sent
     }
 
+    /// Ends the connection for both sides at once.
+    pub(crate) fn shut_down(&self) {
+        self.stream.shut_down();
+    }
+
     /// Returns true if the connection is to be closed. Requests under way are answered to nobody.
     pub(crate) fn is_finished(&self) -> bool {
         self.stream.has_ended() || (self.session.is_finished() && !self.stream.has_output())

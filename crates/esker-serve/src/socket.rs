@@ -55,6 +55,12 @@ impl Socket {
         self.is_broken
     }
 
+    /// Ends the connection for both sides at once. The kernel may watch the socket for longer than the server holds it,
+    /// and the peer would wait for its end until then.
+    pub(crate) fn shut_down(&self) {
+        let _ = rustix::net::shutdown(&self.file, rustix::net::Shutdown::Both);
+    }
+
     /// Reads into `space`. Returns the number of bytes; 0 if there is nothing, or nothing more.
     pub(crate) fn read(&mut self, space: &mut [u8]) -> usize {
         while self.can_read() {

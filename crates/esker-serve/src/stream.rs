@@ -34,6 +34,11 @@ impl Stream {
         self.socket.into_file()
     }
 
+    /// Ends the connection for both sides at once.
+    pub(crate) fn shut_down(&self) {
+        self.socket.shut_down();
+    }
+
     /// Returns true if there may be something to read.
     pub(crate) fn can_read(&self) -> bool {
         match &self.tls {
