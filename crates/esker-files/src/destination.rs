@@ -7,7 +7,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, OFlags};
+use rustix::fs::{AtFlags, CWD, FlockOperation, OFlags};
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::FileError;
@@ -65,7 +66,7 @@ impl FileTarget {
             }
             TargetKind::File(target, old) => {
                 // A file that may not be written is not replaced either, even if its folder would allow that.
-                OpenOptions::new().write(true).open(target).map_err(error)?;
+                open_unused(target).map_err(error)?;
                 if is_mounted(target) {
                     return Err(FileError::Mounted { path: self.given });
                 }
@@ -115,7 +116,16 @@ impl Destination {
         let Self { given, to, .. } = self;
         match to {
             To::File { draft, target } => {
-                draft.rename_into_place(&target).map_err(|source| FileError::Write { path: given, source })
+                // It stays locked until it is replaced. What cannot be opened any more was replaced, or is gone.
+                let old = match open_unused(&target) {
+                    Err(source) if source.kind() == ErrorKind::ResourceBusy => {
+                        return Err(FileError::Target { path: given, source });
+                    }
+                    old => old,
+                };
+                let placed = draft.rename_into_place(&target);
+                drop(old);
+                placed.map_err(|source| FileError::Write { path: given, source })
             }
             _ => Ok(()),
         }
@@ -208,6 +218,18 @@ fn name_of_unnamed(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
+/// Opens and locks a file that is to be replaced, unless a program has locked it that serves what is in it: that one
+/// would go on with a file that nobody finds any more.
+fn open_unused(path: &Path) -> io::Result<File> {
+    // Never waits, should it have become a FIFO.
+    let file = OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(io::Error::new(ErrorKind::ResourceBusy, "another program uses it")),
+        // Not all file systems know locks.
+        _ => Ok(file),
+    }
+}
+
 /// Opens a disk, unless something uses it, such as a mounted file system.
 fn open_block(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).custom_flags(OFlags::EXCL.bits().cast_signed()).open(path)
@@ -243,6 +265,30 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn a_file_that_another_program_has_locked_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("served");
+        fs::write(&path, "served").unwrap();
+        let lock = || {
+            let file = File::open(&path).unwrap();
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+            file
+        };
+        let prepare = || FileTarget::find(&path).unwrap().prepare();
+        let said = "another program uses it";
+        let locked = lock();
+        assert!(prepare().unwrap_err().to_string().ends_with(said));
+        drop(locked);
+        let prepared = prepare().unwrap();
+        let locked = lock();
+        assert!(prepared.commit().unwrap_err().to_string().ends_with(said));
+        assert_eq!(fs::read(&path).unwrap(), b"served");
+        drop(locked);
+        prepare().unwrap().commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
 
     #[test]
     fn a_file_system_without_unnamed_files_does_as_well() {

@@ -91,6 +91,9 @@ impl Hint for FileError {
                 "write to another place, or name `-` and let the shell write into the file as it is: `> FILE`".into(),
             ),
             Self::Folder { .. } => Some("name a file in it".into()),
+            Self::Target { source, .. } if source.kind() == ErrorKind::ResourceBusy => {
+                Some("name another file, or end what uses this one".into())
+            }
             Self::Target { .. } | Self::Write { .. } => None,
         }
     }

@@ -148,5 +148,6 @@ fn contents(place: &DataPlace, capacity: Bytes, simulated: &Path) -> Result<(Box
             None => failure,
         }
     })?;
+    esker_files::protect(path);
     Ok((Box::new(opened), shown.to_string()))
 }

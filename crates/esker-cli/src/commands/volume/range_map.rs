@@ -55,6 +55,12 @@ pub(super) fn follow(volume: &mut Volume<SystemClock>, file: &Path) -> Result<()
     Ok(volume.follow_map(ranges)?)
 }
 
+/// Has nothing replace the map that the volume follows whenever it is served.
+pub(super) fn protect(volume: &Volume<SystemClock>, file: &Path) {
+    let name = volume.state().settings.map_name();
+    name.iter().for_each(|name| esker_files::protect(&beside(file, name)));
+}
+
 /// Reads the copy called `name`, for a volume with this number of devices. An error is the end of a sentence about it.
 fn read_copy(copy: &Path, name: &str, devices: usize) -> Result<Arc<[PinnedRange]>, String> {
     let text = esker_files::read_to_string(copy).map_err(|error| match error.kind() {

@@ -75,8 +75,9 @@ impl Serving {
         };
         opened.away.say(volume.as_ref().ok().map(Volume::state), common);
         let mut volume = volume?;
-        if self.follows_map {
-            range_map::follow(&mut volume, places.path())?;
+        match self.follows_map {
+            true => range_map::follow(&mut volume, places.path())?,
+            false => range_map::protect(&volume, places.path()),
         }
         Ok((volume, opened.are_direct))
     }

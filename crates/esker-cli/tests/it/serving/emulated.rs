@@ -180,10 +180,17 @@ fn data_in_a_file_stay_and_no_other_file_is_touched() {
         run.stderr
     };
     assert!(refused(&["--data", "data.img"]).contains("data.img: another program uses it"));
+    assert!(refused(&["--record", "data.img", "--record-as", "esker", "--force"]).contains("another program uses it"));
     emulation.stop();
     let emulation = Emulation::start(folder.path(), &["--data", "data.img"]);
     assert_eq!(emulation.client().read(1 << 20, 4096).unwrap(), [9; 4096]);
     emulation.stop();
+    // Whether it is there already or not.
+    for (data, force) in [("data.img", &["--force"][..]), ("new.img", &[])] {
+        let said = refused(&[&["--data", data, "--record", data, "--record-as", "esker"], force].concat());
+        assert!(said.contains(&format!("would replace the input {data}")), "{said}");
+        assert_eq!(fs::metadata(folder.path().join(data)).unwrap().len(), 8 << 20);
+    }
     fs::write(folder.path().join("notes"), "not to be lost").unwrap();
     assert!(refused(&["--data", "notes"]).contains("notes: it has 14 bytes, but the device has 8388608"));
     assert!(refused(&["--data", "disk.toml"]).contains("describes the device"));
