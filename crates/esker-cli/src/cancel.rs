@@ -20,6 +20,9 @@ static STATUS: AtomicU8 = AtomicU8::new(128 + Signal::SIGINT as u8);
 
 /// Begins to wait for signals. `report` says that the program was interrupted, where the work cannot.
 pub(crate) fn install(report: fn()) {
+    // A write beyond the largest size of a file that is allowed (`ulimit -f`) fails like any other once the signal
+    // that comes with it is blocked, and what was begun is removed.
+    let _ = SigSet::from_iter([Signal::SIGXFSZ]).thread_block();
     let signals = heeded(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     // Blocked here and in all threads that this one starts, so that they come to the thread that waits for them.
     // Without that thread a signal ends the program at once, which is safe, too: files are put in place when complete.

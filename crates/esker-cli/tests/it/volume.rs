@@ -54,6 +54,31 @@ fn an_image_comes_out_as_it_went_in_and_its_holes_stay_holes() {
 }
 
 #[test]
+fn the_map_that_a_volume_follows_is_not_replaced_by_its_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path(), &["--set", "extent=64KiB"]);
+    fs::write(folder.path().join("ranges.map"), "start_bytes,length_bytes,device\n0,1048576,flash\n").unwrap();
+    esker_ok(folder.path(), &["volume", "set", "home.volume", "--map", "ranges.map"]);
+    let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let copy = names.into_iter().find(|name| name.starts_with("home.volume.") && name.ends_with(".map")).unwrap();
+    let text = fs::read(folder.path().join(&copy)).unwrap();
+    let said = esker_refuses(folder.path(), &["volume", "copy", "home.volume", "--to", &copy, "--force"]);
+    assert!(said.contains("would replace the input"), "{said}");
+    assert_eq!(fs::read(folder.path().join(&copy)).unwrap(), text);
+}
+
+#[test]
+fn what_is_larger_than_files_may_be_is_refused_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_esker");
+    let create = format!("ulimit -f 64; exec {program} volume create big.volume --device big=big.img,64MiB");
+    let run = std::process::Command::new("sh").args(["-c", &create]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.code().is_some() && said.contains("File too large"), "{:?}: {said}", run.status);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_copy_changes_no_byte_behind_the_image_and_no_data_unasked() {
     let folder = tempfile::tempdir().unwrap();
     create(folder.path(), &["--set", "extent=64KiB"]);

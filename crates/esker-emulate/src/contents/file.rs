@@ -71,7 +71,11 @@ impl FileContents {
             locked => locked.map_err(io::Error::from)?,
         }
         if is_new {
-            file.set_len(capacity.0)?;
+            if let Err(error) = file.set_len(capacity.0) {
+                // One that has no size is of no use.
+                let _ = std::fs::remove_file(path);
+                return Err(error.into());
+            }
         } else if found.len() != capacity.0 {
             return Err(OpenError::OtherSize { found: found.len(), capacity: capacity.0 });
         }

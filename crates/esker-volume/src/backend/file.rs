@@ -32,7 +32,11 @@ impl FileBackend {
     /// Creates a file of `capacity` at `path`, which must not exist.
     pub fn create(path: &Path, capacity: Bytes) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        file.set_len(capacity.0)?;
+        if let Err(error) = file.set_len(capacity.0) {
+            // One that has no size is of no use.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
         Ok(Self { file: Arc::new(file), capacity, block: 1 })
     }
 
