@@ -141,12 +141,16 @@ pub(crate) fn of_devices(out: &mut Metrics, devices: &[DeviceStatus]) {
     }
     out.family("esker_device_draining", "gauge", "1 while the data of a device move to the others, 2 if they cannot.");
     for device in devices {
-        let draining = match device.drain {
-            None => 0,
-            Some(DrainStatus::Moving | DrainStatus::Empty) => 1,
-            Some(DrainStatus::Stuck { .. }) => 2,
-        };
-        out.figure("esker_device_draining", &[("device", &device.name)], draining);
+        out.figure("esker_device_draining", &[("device", &device.name)], draining(device.drain.as_ref()));
+    }
+}
+
+/// How the drain of a device goes, as a number.
+fn draining(drain: Option<&DrainStatus>) -> u64 {
+    match drain {
+        None | Some(DrainStatus::Empty) => 0,
+        Some(DrainStatus::Moving) => 1,
+        Some(DrainStatus::Stuck { .. }) => 2,
     }
 }
 
@@ -221,6 +225,12 @@ impl fmt::Display for Metrics {
 mod tests {
     use super::*;
     use crate::status::RequestCounts;
+
+    #[test]
+    fn a_device_drains_only_while_data_move() {
+        let all = [None, Some(DrainStatus::Moving), Some(DrainStatus::Stuck { extents: 1 }), Some(DrainStatus::Empty)];
+        assert_eq!(all.map(|drain| draining(drain.as_ref())), [0, 1, 2, 0]);
+    }
 
     fn figures() -> Metrics {
         let device = DeviceStatus {
