@@ -22,7 +22,10 @@ pub fn system_of(device: &str, target: Option<&str>) -> Result<System, ConfigErr
     let is_experiment = |text: String| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("device"));
     if let Some(format) = (!is_file).then(|| trace_format(path)).flatten() {
         let message = format!("{device} is a trace (format {format}), and a device was expected");
-        let hint = format!("the trace goes behind --measured: esker validate DEVICE --measured {device}");
+        let hint = format!(
+            "name a preset or the file of a device; a trace is compared with one by \
+             `esker validate DEVICE --measured {device}`"
+        );
         return Err(ConfigError::new("", Problem::with_hint(message, hint)));
     }
     if is_file && esker_files::read_to_string(path).is_ok_and(is_experiment) {

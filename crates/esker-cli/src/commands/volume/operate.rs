@@ -199,7 +199,7 @@ pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Co
 /// Takes a device out that is gone for good.
 fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     if call(&control_socket(volume), &VolumeOperation::Status).is_ok() {
-        return Err(Failure::input(format!("{} is served, to be read", volume.display()))
+        return Err(Failure::input(format!("{} is served", volume.display()))
             .with_hint("end its server, take the device out, and serve it again"));
     }
     let places = Places::read(volume)?;

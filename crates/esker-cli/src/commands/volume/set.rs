@@ -112,7 +112,7 @@ fn in_words(value: &Value) -> String {
 fn limits_of(name: &str, limits: &MoveLimits) -> String {
     let leaves = match limits.leave_above {
         Ratio::ZERO => String::new(),
-        share => format!("; data leave {name} above {}", words::percent(share.as_f64())),
+        share => format!("; data leave {name} above {}", share.to_string().replace('%', " %")),
     };
     let sleeps =
         limits.asleep_after.map(|after| format!("; {name} sleeps after {}", words::duration(after.as_secs_f64())));
