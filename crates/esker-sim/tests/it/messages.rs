@@ -66,7 +66,7 @@ fn shares_of_more_than_all_are_refused() {
         (
             "target = \"station\"",
             "target = \"station\"\nsettle = { within = 2 }",
-            "x.toml:25:21: run.settle.within: that is 200%, and a share is at most 100%",
+            "x.toml:25:12: run.settle.within: that is 200%, and a share is at most 100%",
         ),
     ]);
     let text = GOOD.replace("cleaning = {", "utilisation = 80\ncleaning = {");
