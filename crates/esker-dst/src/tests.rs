@@ -89,8 +89,8 @@ fn clusters_keep_their_promises_through_losses_of_power() {
 
 #[test]
 fn clusters_keep_their_promises_when_disks_fail() {
-    let all = run_all(24, Plan { faults: true, ..CLUSTERS });
-    assert!(all.moves > 40 && all.degraded > 4 && all.lost < 12 * times(), "{all:?}");
+    let all = run_all(32, Plan { faults: true, ..CLUSTERS });
+    assert!(all.moves > 40 && all.degraded > 4 && all.lost < 16 * times(), "{all:?}");
 }
 
 #[test]
