@@ -71,8 +71,8 @@ fn check_shares(settings: &FtlSettings) -> Result<(), ValueError> {
             ("wear.erase_failures", wear.erase_failures),
         ]
     });
-    let of_cleaning = [("cleaning.threshold", cleaning.threshold), ("cleaning.hot_window", cleaning.hot_window)];
-    match of_cleaning.into_iter().chain(of_wear.into_iter().flatten()).find(|(_, share)| *share >= Ratio::ONE) {
+    let threshold = [("cleaning.threshold", cleaning.threshold)];
+    match threshold.into_iter().chain(of_wear.into_iter().flatten()).find(|(_, share)| *share >= Ratio::ONE) {
         Some((key, found)) => Err(ValueError::NotAShare { key, found }),
         None => Ok(()),
     }
