@@ -22,8 +22,8 @@ impl Router {
         self.refusing.contains(&server)
     }
 
-    /// Has what can no longer get to its destination turn round, as soon as the work under way on its slice has ended:
-    /// that was begun for the ends of before.
+    /// Turns round what can no longer get to its destination, once the work under way on its slice has ended: that work
+    /// still uses the old source and destination.
     pub(super) fn begin_turns(&mut self, effects: &mut Vec<Effect>) {
         let first = SliceReplica { slice: SliceId(0), replica: 0 };
         let mut slices: Vec<SliceId> =

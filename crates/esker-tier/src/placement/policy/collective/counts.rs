@@ -10,7 +10,7 @@ const EXTENTS_PER_REQUEST: u64 = 32;
 /// Each period counts this much less than the one after it.
 const MEMORY: f32 = 0.9;
 /// A new length counts one part of these in the mean.
-const LENGTHS: u32 = 4;
+const LENGTHS: u16 = 4;
 /// A past of fewer requests is no past.
 pub(super) const PAST_MIN: f32 = 1.0 / 256.0;
 /// No past has more requests.
@@ -88,6 +88,16 @@ impl Sums {
     }
 }
 
+/// The mean length after one more request, in sectors; zero before the first one. It reaches a length that stays the
+/// same: steps are rounded up.
+fn nearer(mean: u16, sectors: u16) -> u16 {
+    match mean.abs_diff(sectors).div_ceil(LENGTHS) {
+        _ if mean == 0 => sectors,
+        step if mean < sectors => mean + step,
+        step => mean - step,
+    }
+}
+
 /// Requests to all extents. How many an extent will have is told by a straight line from its past, the one that would
 /// have told this period best. So hot extents count for little where the hot set changes, or where they have been hot
 /// by chance.
@@ -125,14 +135,7 @@ impl Counts {
         let kind = usize::from(kind != RequestKind::Read);
         counts.recent[kind] = counts.recent[kind].saturating_add(1);
         let (mean, sectors) = (&mut counts.sectors[kind], length.0.div_ceil(Bytes::SECTOR.0).min(u64::from(u16::MAX)));
-        *mean = match i32::from(*mean) {
-            0 => sectors as u16,
-            before => {
-                let change = sectors as i32 - before;
-                // Rounded up: otherwise the mean stops a few sectors before a length that stays the same.
-                (before + change.signum() * change.unsigned_abs().div_ceil(LENGTHS) as i32) as u16
-            }
-        };
+        *mean = nearer(*mean, sectors as u16);
     }
 
     /// Counts a request, whatever its extents.
