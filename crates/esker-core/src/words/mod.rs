@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 pub use moment::{clock, is_clock, moment};
 
+use crate::Ratio;
 use units::{BYTES, Digits, PERCENT, TIMES, Unit, YEARS, grouped, scaled};
 
 /// "87 µs", "4.3 ms", "1.2 s".
@@ -55,6 +56,13 @@ pub fn percent(share: f64) -> String {
 fn named(value: f64, units: &[Unit]) -> String {
     let (number, unit) = scaled(value, units, Digits::Short);
     format!("{number} {}", unit.name)
+}
+
+/// What to write instead of a share `value` of `key` that is more than all. 70 was meant as 70 %, and 7000% was not.
+pub fn share_hint(key: &str, value: Ratio) -> String {
+    let meant = Some(value.as_f64()).filter(|value| *value <= 100.0);
+    let meant = meant.map_or(String::new(), |value| format!("; for {value} percent write {key} = \"{value}%\""));
+    format!("a share is a number from 0 to 1, or a percentage up to \"100%\"{meant}")
 }
 
 /// A factor: "3.1", "14".

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use esker_config::{Finding, Node, Span, Table, TableEntry, join, read};
 use esker_core::registry::{self, NotFound};
-use esker_core::{Preset, Ratio, did_you_mean};
+use esker_core::{Preset, Ratio, did_you_mean, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,10 +94,7 @@ pub(crate) fn read_device(node: &Node, path: &str, folder: &Path) -> Result<Devi
 
 /// The problem that the share `value` of `key` is more than 100 %.
 pub(super) fn beyond_whole(key: &str, value: Ratio) -> Problem {
-    let meant = Some(value.as_f64()).filter(|value| *value <= 100.0);
-    let meant = meant.map_or(String::new(), |value| format!("; for {value} percent write {key} = \"{value}%\""));
-    let hint = format!("a share is a number from 0 to 1, or a percentage up to \"100%\"{meant}");
-    Problem::with_hint(format!("that is {value}, and a share is at most 100%"), hint)
+    Problem::with_hint(format!("that is {value}, and a share is at most 100%"), words::share_hint(key, value))
 }
 
 impl NamedPreset {

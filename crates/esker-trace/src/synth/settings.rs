@@ -1,6 +1,6 @@
 //! Settings of a synthetic trace.
 
-use esker_core::{Bytes, Hint, Nanos, Ratio};
+use esker_core::{Bytes, Hint, Nanos, Ratio, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -227,13 +227,7 @@ impl Hint for SyntheticError {
                 Some("make `pieces.size` smaller, `footprint` larger, or its weight `pieces` larger".to_string())
             }
             Self::NoRequests => Some("set `requests` to 1 or more".to_string()),
-            Self::Share { key, value } => {
-                // 70 was meant as 70 %, and 7000% was not.
-                let meant = Some(value.as_f64()).filter(|value| *value <= 100.0);
-                let meant =
-                    meant.map_or(String::new(), |value| format!("; for {value} percent write {key} = \"{value}%\""));
-                Some(format!("a share is a number from 0 to 1, or a percentage up to \"100%\"{meant}"))
-            }
+            Self::Share { key, value } => Some(words::share_hint(key, *value)),
             Self::Preset { .. } => Some(format!("the presets are {}", names().join(", "))),
             Self::Capacity { capacity, .. } => Some(format!("set `footprint` to at most {capacity}, or leave it out")),
             Self::EmptyBursts { .. } => {
