@@ -11,8 +11,8 @@ use crate::design::{Design, Judging};
 use crate::judging::AtAnyTime;
 use crate::models::disk_settings;
 use crate::offers::{
-    Arrangement, COUNT_MAX, DesignFamily, DesignKind, KindEntry, Offer, OfferInputs, Part, Terms, TouchedData, drive,
-    settings_fault, striped,
+    Arrangement, COUNT_MAX, DesignFamily, DesignKind, KindEntry, Offer, OfferInputs, Part, Terms, TouchedData, as_one,
+    drive, settings_fault, striped,
 };
 
 pub(super) const ENTRY: KindEntry = Entry {
@@ -63,7 +63,12 @@ fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
 
 /// Returns an offer of devices of one product for each of `copies` copies of the data.
 pub(crate) fn offer(part: Part<'_>, copies: u32) -> Offer<'_> {
-    Offer { kind: &ENTRY, arrangement: Arc::new(Devices), parts: vec![part], copies }
+    offer_of_parts(vec![part], copies)
+}
+
+/// The same of several parts, all of one product and capacity: those in use and bought ones are paid for apart.
+pub(crate) fn offer_of_parts(parts: Vec<Part<'_>>, copies: u32) -> Offer<'_> {
+    Offer { kind: &ENTRY, arrangement: Arc::new(Devices), parts, copies }
 }
 
 impl Arrangement for Devices {
@@ -72,10 +77,10 @@ impl Arrangement for Devices {
     }
 
     fn design(&self, offer: &Offer<'_>, data: TouchedData) -> Result<Design, StudyError> {
-        let part = offer.first();
+        let part = as_one(&offer.parts);
         let (system, flash) = match part.product.kind.as_str() {
             "ssd" => {
-                let (drive, flash) = drive(part, data)?;
+                let (drive, flash) = drive(&part, data)?;
                 let drive = drive.preconditioned(PreconditionKind::Steady, data.utilisation);
                 (striped(part.device_name(), drive, part.count)?, Some(flash))
             }

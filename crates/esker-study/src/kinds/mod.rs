@@ -14,7 +14,9 @@ use esker_results::study::Assumption;
 use crate::offers::{KindCapability, KindEntry, Offer, OfferInputs};
 use crate::{StudyError, StudySettings};
 
+#[cfg(test)]
 pub(crate) use devices::offer as devices_alone;
+pub(crate) use devices::offer_of_parts as devices_of_parts;
 
 /// The kinds of designs. Those on request are searched in this order.
 pub(crate) static KINDS: &[KindEntry] = &[devices::ENTRY, volumes::ENTRY, hybrid::ENTRY, cache::ENTRY];

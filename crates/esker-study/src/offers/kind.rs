@@ -122,7 +122,7 @@ pub(crate) trait Arrangement: Debug + Send + Sync {
 
     /// What follows the parts in an offer's title.
     fn in_title(&self, offer: &Offer<'_>) -> Option<String> {
-        (offer.first().count > 1).then(|| "striped".to_string())
+        (offer.simulated_devices() > 1).then(|| "striped".to_string())
     }
 
     /// Tells arrangements of the same parts apart whose devices are not alike in use.

@@ -83,6 +83,12 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Devices of one product and capacity, in use and bought ones, as one part.
+pub(crate) fn as_one<'a>(parts: &[Part<'a>]) -> Part<'a> {
+    let last = parts.last().expect("no offer is without a part");
+    Part { count: parts.iter().map(|part| part.count).sum(), ..*last }
+}
+
 impl Part<'_> {
     /// What one device is called in a simulation, if there are none of other products like it.
     pub(crate) fn device_name(&self) -> &'static str {
@@ -225,17 +231,25 @@ impl Offer<'_> {
         exceeded.map_or(0.0, |times| times.max(1.0).ln())
     }
 
+    /// Devices of one copy that are of the first part's product and capacity: those in use and bought ones are two
+    /// parts.
+    fn count_of_first(&self) -> u32 {
+        let first = self.first();
+        let is_alike = |part: &&Part<'_>| (&part.product.name, part.capacity) == (&first.product.name, first.capacity);
+        self.parts.iter().filter(is_alike).map(|part| part.count).sum()
+    }
+
     /// Returns the design to simulate for `active` bytes of touched data, which fill `utilisation` of the simulated
     /// part of the drives. The more drives, the less of each is simulated.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        let least = PartMinimum::of_each(self.first().count);
+        let least = PartMinimum::of_each(self.count_of_first());
         self.arrangement.design(self, TouchedData { active, utilisation, least })
     }
 
     /// Returns a design for a rough look: several drives together have no more simulated flash than a single drive
     /// otherwise. That is prepared as fast, and tells a far better design from a worse one.
     pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        let least = PartMinimum::for_looks(self.first().count);
+        let least = PartMinimum::for_looks(self.count_of_first());
         self.arrangement.design(self, TouchedData { active, utilisation, least })
     }
 

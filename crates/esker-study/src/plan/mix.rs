@@ -16,7 +16,8 @@ use crate::endurance::{FlashOnSale, Warranty};
 use crate::judging::InPlace;
 use crate::models::disk_settings;
 use crate::offers::{
-    Arrangement, DesignFamily, DesignKind, KindEntry, Offer, Part, PartMinimum, TouchedData, drive, settings_fault,
+    Arrangement, DesignFamily, DesignKind, KindEntry, Offer, Part, PartMinimum, TouchedData, as_one, drive,
+    settings_fault,
 };
 
 /// The kind of such designs. Studies do not offer them.
@@ -63,12 +64,6 @@ pub(super) fn volume_name(number: usize, part: &Part<'_>) -> String {
 /// The name of one device of a part, with which those of several begin.
 pub(super) fn device_name(number: usize, part: &Part<'_>) -> String {
     format!("{}{number}", part.device_name())
-}
-
-/// Devices of a type in use and bought ones as one part.
-pub(super) fn as_one<'a>(parts: &[Part<'a>]) -> Part<'a> {
-    let last = parts.last().expect("a type in a plan has devices");
-    Part { count: parts.iter().map(|part| part.count).sum(), ..*last }
 }
 
 /// The design of `volumes`, each the parts of a type, on which the touched data lie as `ranges` say.

@@ -13,7 +13,7 @@ use super::settings::PlanSettings;
 use super::solved::{Found, Solved, Unplanned, fault, observer};
 use super::types::PlanType;
 use crate::load::StudyWorkload;
-use crate::offers::{Offer, Part, Terms};
+use crate::offers::{Offer, Part, Terms, as_one};
 use crate::prepare::PreparedWorkload;
 use crate::search::Search;
 use crate::{Hooks, StudyError};
@@ -136,9 +136,9 @@ impl<'a> Planner<'a> {
     fn offer(&self, plan: &Plan) -> Offer<'a> {
         let copies = self.prepared.need.copies.max(1);
         let volumes = self.volumes(plan);
-        match &volumes.concat()[..] {
-            // As a study offers it.
-            [only] => crate::kinds::devices_alone(*only, copies),
+        match &volumes[..] {
+            // As a study offers them.
+            [alike] => crate::kinds::devices_of_parts(alike.clone(), copies),
             _ => mix::offer(&volumes, self.places(plan).1, copies),
         }
     }
@@ -164,13 +164,13 @@ impl<'a> Planner<'a> {
         };
         let shares: Vec<Vec<f64>> = touched.iter().map(in_plan).collect();
         let volumes = self.volumes(plan);
-        (volumes.iter().map(|parts| mix::as_one(parts)).collect(), place(self.model.classes, &shares))
+        (volumes.iter().map(|parts| as_one(parts)).collect(), place(self.model.classes, &shares))
     }
 
     /// What one simulated device of a type is called, with which the names of several begin.
     pub(super) fn device_name(&self, plan: &Plan, at: usize) -> String {
         let part = &self.model.types[at].part;
-        match &self.volumes(plan).concat()[..] {
+        match &self.volumes(plan)[..] {
             [_] => part.device_name().to_string(),
             _ => mix::device_name(plan.counts[..at].iter().filter(|&&count| count > 0).count(), part),
         }

@@ -137,15 +137,19 @@ fn written(folder: &Path, terabytes: f64, have: &[(f64, u32)]) -> StudySettings 
     let path = folder.join("written.spc");
     let line = |number: u64| format!("0,{},131072,W,{:.6}\n", number * 7_919 % 4_096 * 256, number as f64 / 50.0);
     std::fs::write(&path, (0..62 * 50).map(line).collect::<String>()).unwrap();
-    let bytes = |terabytes: f64| Bytes((terabytes * 1e12) as u64);
-    let in_use = |&(terabytes, count): &(f64, u32)| InUse {
-        product: "micron-5400-pro".into(),
-        capacity: bytes(terabytes),
+    let mut settings = asked(&path, small().only(&["micron-5400-pro"]).unwrap());
+    settings.data.capacity = Some(Bytes((terabytes * 1e12) as u64));
+    StudySettings { in_use: in_use("micron-5400-pro", have), ..settings }
+}
+
+/// Devices of a product that are there: the terabytes of each, and how many.
+fn in_use(product: &str, have: &[(f64, u32)]) -> Vec<InUse> {
+    let one = |&(terabytes, count): &(f64, u32)| InUse {
+        product: product.into(),
+        capacity: Bytes((terabytes * 1e12) as u64),
         count,
     };
-    let mut settings = asked(&path, small().only(&["micron-5400-pro"]).unwrap());
-    settings.data.capacity = Some(bytes(terabytes));
-    StudySettings { in_use: have.iter().map(in_use).collect(), ..settings }
+    have.iter().map(one).collect()
 }
 
 /// Of a type that is in use and is bought, too, all devices are simulated, and none of another type.
@@ -171,27 +175,48 @@ fn what_is_simulated_of_a_type_is_of_all_its_devices() {
 #[test]
 fn a_drive_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
     let folder = tempfile::tempdir().unwrap();
+    let drives = half_in_use(|have| written(folder.path(), 1.4, have), 0.96);
+    let [bought, half] = drives.map(|mix| mix.devices[0].simulated_life_years.unwrap());
+    assert!((half / bought - 1.0).abs() < 0.01, "{half} {bought}");
+}
+
+/// Disks, too: their arms go as far over the data whoever paid for them.
+#[test]
+fn a_disk_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("read.spc");
+    let line = |number: u64| format!("0,{},4096,R,{:.6}\n", number * 7_919 % 4_096 * 2_048, number as f64 / 20.0);
+    std::fs::write(&path, (0..62 * 20).map(line).collect::<String>()).unwrap();
+    let of = |have: &[(f64, u32)]| {
+        let mut settings = asked(&path, small().only(&["toshiba-mg10"]).unwrap());
+        settings.data.capacity = Some(Bytes(30_000_000_000_000));
+        settings.budgets.p99_us = Some(100_000.0);
+        StudySettings { in_use: in_use("toshiba-mg10", have), ..settings }
+    };
+    half_in_use(of, 20.0);
+}
+
+/// The plans of `asked` for two devices, both bought, and with one of `terabytes` there already. They differ in a
+/// device's price alone.
+fn half_in_use(asked: impl Fn(&[(f64, u32)]) -> StudySettings, terabytes: f64) -> [MixPlan; 2] {
     let of = |have: &[(f64, u32)]| {
         let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
-        let mut planned = plan(&settings(written(folder.path(), 1.4, have)), &hooks).unwrap();
+        let mut planned = plan(&settings(asked(have)), &hooks).unwrap();
         let placed = planned.placed.remove(0).unwrap();
         assert_eq!((placed.parts.len(), placed.parts[0].count), (1, 2), "{:?}", placed.parts);
         planned.report.plans.remove(0)
     };
-    let (bought, half) = (of(&[]), of(&[(0.96, 1)]));
+    let (bought, half) = (of(&[]), of(&[(terabytes, 1)]));
     assert_eq!((bought.rounds.len(), half.rounds.len()), (1, 1), "{:?}", half.rounds);
     let (bought, half) = (bought.plan.unwrap(), half.plan.unwrap());
-    let price = small().product("micron-5400-pro").unwrap().purchase(Bytes(960_000_000_000)).as_f64();
+    let price = small().product(&half.devices[0].product).unwrap().purchase(Bytes((terabytes * 1e12) as u64)).as_f64();
     assert!((bought.cost - half.cost - price).abs() < 0.01, "{} {} {price}", bought.cost, half.cost);
-    let figures = |mix: &MixPlan| {
-        let (design, drive) = (&mix.verified.design, &mix.devices[0]);
-        (design.judgement.worst_p99, drive.simulated_utilisation, drive.simulated_life_years)
-    };
-    let ((p99, busy, life), (half_p99, half_busy, half_life)) = (figures(&bought), figures(&half));
-    let alike = |one: Option<f64>, other: Option<f64>| (one.unwrap() / other.unwrap() - 1.0).abs() < 0.01;
-    assert!(p99 == half_p99 && alike(busy, half_busy) && alike(life, half_life), "{half:?}");
+    let of = |mix: &MixPlan| (mix.verified.design.judgement.worst_p99, mix.devices[0].simulated_utilisation.unwrap());
+    let ((p99, busy), (half_p99, half_busy)) = (of(&bought), of(&half));
+    assert!(p99 == half_p99 && (half_busy / busy - 1.0).abs() < 0.01, "{half_busy} {busy} {half:?}");
     assert!(half.title.starts_with("2 x ") && half.devices[0].in_use == 1, "{}", half.title);
+    [bought, half]
 }
 
 /// 700 GB lie on the drive that is in use. The bought one beside it, striped with it, gets half of them.
