@@ -17,10 +17,12 @@
 
 mod document;
 mod error;
+mod kind;
 mod node;
 mod text;
 
 pub use document::{Document, Finding, read};
 pub use error::{ConfigError, Position};
+pub use kind::FileKind;
 pub use node::{Node, Span, Table, TableEntry, Value, join};
 pub use text::ConfigText;

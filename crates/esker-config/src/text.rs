@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
-use crate::{ConfigError, Document, Finding, Node, Span, read};
+use crate::{ConfigError, Document, FileKind, Finding, Node, Span, read};
 
 /// A TOML text that knows where each of its keys and values was written.
 #[derive(Debug)]
@@ -21,6 +21,11 @@ impl ConfigText {
         let node = document.parse()?;
         let positions = node.positions();
         Ok(Self { document, node, positions })
+    }
+
+    /// Refuses a text that is of another kind.
+    pub fn check_kind(&self, expected: FileKind) -> Result<(), ConfigError> {
+        expected.check(&self.document, &self.node)
     }
 
     /// Reads the whole text as settings of type `T`.

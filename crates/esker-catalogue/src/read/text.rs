@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use esker_config::{ConfigError, ConfigText, Finding, Node, Span};
+use esker_config::{ConfigError, ConfigText, FileKind, Finding, Node, Span};
 
 use super::raw::RawCatalogue;
 use super::{build, csv};
@@ -26,7 +26,9 @@ enum Form {
 impl CatalogueText {
     /// Parses a catalogue in TOML. `name` is its name in errors.
     pub fn toml(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        Ok(Self { name: name.to_string(), form: Form::Toml(ConfigText::parse(text, name)?) })
+        let config = ConfigText::parse(text, name)?;
+        config.check_kind(FileKind::Catalogue)?;
+        Ok(Self { name: name.to_string(), form: Form::Toml(config) })
     }
 
     /// A catalogue as a table of comma-separated values. `name` is its name in errors.

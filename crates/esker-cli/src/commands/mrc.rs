@@ -57,8 +57,9 @@ fn check(arguments: &MrcArguments) -> Result<(), Failure> {
         )
         .with_hint("leave out one of them"));
     }
-    if arguments.seeds == 0 || arguments.points < 2 {
-        return Err(Failure::input("there has to be at least one seed and two points"));
+    if arguments.points < 2 {
+        return Err(Failure::input(format!("--points {}: a curve has two ends", arguments.points))
+            .with_hint("--points 2 or more; --at prints a size alone, such as --at 16MiB"));
     }
     Ok(())
 }

@@ -17,6 +17,10 @@ use crate::{cancel, output};
 /// Runs the items. The exit status is 1 if a claim is missed.
 pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<ExitCode, Failure> {
     let items = esker_repro::select(&arguments.items)?;
+    if let Some(folder) = arguments.traces.as_deref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::input(format!("--traces {}: there is no such folder", folder.display()))
+            .with_hint("name the folder that has the traces, or leave --traces out"));
+    }
     let inputs = arguments.traces.as_deref().map(esker_repro::trace_files).unwrap_or_default();
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;

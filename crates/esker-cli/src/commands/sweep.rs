@@ -113,7 +113,7 @@ fn shard(text: &str) -> Result<(usize, usize), Failure> {
     }
 }
 
-/// The columns that differ between rows, and the response times.
+/// The columns that differ between rows; of a single row, what it has, one below the other.
 fn render(sweep: &SweepTable) -> String {
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
@@ -124,6 +124,12 @@ fn render(sweep: &SweepTable) -> String {
         },
         other => other.to_string(),
     };
+    if let [only] = sweep.rows.as_slice() {
+        let mut table = Table::new(&["figure", "value"]);
+        let figures = sweep.columns.iter().zip(only).filter(|(_, value)| !value.is_null());
+        figures.for_each(|(column, value)| table.row([column.clone(), text(value)]));
+        return table.render();
+    }
     let shown: Vec<usize> = (0..sweep.columns.len())
         .filter(|&column| sweep.rows.iter().any(|row| row.get(column) != sweep.rows[0].get(column)))
         .collect();

@@ -30,6 +30,7 @@ fn folder() -> tempfile::TempDir {
     write("x.txt", EXPERIMENT.as_bytes());
     write("binary.dat", &[0xff, 0xfe, 0x00, 0x80, 0xc3]);
     write("empty.toml", b"");
+    write("home.volume", b"[devices]\na = \"a.img\"\n");
     std::fs::create_dir(folder.path().join("traces")).unwrap();
     esker_ok(folder.path(), &["sim", "x.toml", "--json=run.json"]);
     folder
@@ -75,6 +76,21 @@ fn files_in_the_place_of_others() {
         ("esker trace generate --requests 5 --spec small.csv -o y.spc", "small.csv: this is not TOML", "--like"),
         ("esker trace generate --requests 5 --spec x.toml -o y.spc", "is a whole experiment", "workload.synthetic"),
         ("esker trace filter small.csv --volume a -o y.spc", "no volume `a`; its volumes are: host.0", ""),
+        (
+            "esker sim home.volume",
+            "this is the file of a volume, not an experiment",
+            "`esker volume check home.volume`",
+        ),
+        ("esker volume check x.toml", "this is an experiment, not the file of a volume", "`esker sim x.toml` runs it"),
+        ("esker cluster sim x.toml", "this is an experiment, not the description of", "`esker sim x.toml` runs it"),
+        ("esker study small.csv --catalogue x.toml", "this is an experiment, not a catalogue", "`esker sim x.toml`"),
+        ("esker fs stat empty.toml", "this file is empty, and no pool", "`esker fs mkfs`"),
+        ("esker fs mkfs empty.toml --size 64MiB", "a file that is not a pool is there already", "another path"),
+        (
+            "esker reproduce agrawal/table-3 --traces none",
+            "--traces none: there is no such folder",
+            "leave --traces out",
+        ),
     ] {
         refused(&folder, line, message, hint);
     }
@@ -107,6 +123,8 @@ fn values_without_units_or_beyond_sense() {
         ("esker study small.csv --p99 5MS", "did you mean `5ms`?", ""),
         ("esker study small.csv --years -inf", "a value below zero makes no sense", ""),
         ("esker mrc small.csv --at 64mib", "did you mean `64MiB`?", ""),
+        ("esker mrc small.csv --points 1", "--points 1: a curve has two ends", "--at"),
+        ("esker volume create v --device a=a.img,64Q --device b=b.img", "cannot open", "large: a.img,10GiB"),
         ("esker cache small.csv --size 64M", "did you mean `64MB`?", ""),
         ("esker trace generate --requests 9 --set read_fraction=70 -o y.spc", "7000%", "read_fraction = \"70%\""),
         ("esker trace generate --requests 9 --set read_fraction=-inf -o y.spc", "read_fraction = -inf: expected", ""),

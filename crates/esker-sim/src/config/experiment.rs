@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use esker_config::{ConfigError, Document, Finding, Node, Span, Value, join, read};
+use esker_config::{ConfigError, Document, FileKind, Finding, Node, Span, Value, join, read};
 use esker_core::registry::NotFound;
 use serde_json::json;
 
@@ -114,6 +114,7 @@ impl Experiment {
     fn from_text(text: &str, origin: &str, folder: &Path) -> Result<Self, ConfigError> {
         let document = Arc::new(Document { origin: origin.to_string(), text: text.to_string() });
         let mut raw = document.parse()?;
+        FileKind::Experiment.check(&document, &raw)?;
         let sweep = match &mut raw.value {
             Value::Table(table) => table.remove("sweep"),
             _ => None,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use esker_core::{Bytes, words};
-use esker_scm::{Caller, FileSystem, Geometry, Mapped, Mode, MountError, PAGE, mkfs};
+use esker_scm::{Caller, FileSystem, Geometry, MapError, Mapped, Mode, MountError, PAGE, mkfs};
 
 use super::{describe, now, unmappable};
 use crate::args::FsMkfsArguments;
@@ -64,8 +64,12 @@ fn take_device(path: &Path, force: bool) -> Result<(), Failure> {
 
 /// Makes a new pool of an old one. Other files stay, whatever is said.
 fn replace(path: &Path, force: bool) -> Result<(), Failure> {
-    let old = Mapped::open_to_look(path).map_err(|error| unmappable(&error))?;
-    if let Err(MountError::NoPool) = FileSystem::mount(old, Mode::None).map(drop) {
+    let is_pool = match Mapped::open_to_look(path) {
+        Ok(old) => !matches!(FileSystem::mount(old, Mode::None), Err(MountError::NoPool)),
+        Err(MapError::Empty(_)) => false,
+        Err(error) => return Err(unmappable(&error)),
+    };
+    if !is_pool {
         let failure = Failure::input(format!("{}: a file that is not a pool is there already", path.display()));
         return Err(failure.with_hint("choose another path"));
     }

@@ -40,6 +40,8 @@ fn unmappable(error: &MapError) -> Failure {
             .with_hint("a pool is used by one process at a time; `esker fs stat` says where it is mounted"),
         MapError::NoFile(path) => Failure::input(format!("{}: not a file and not a DAX device", path.display()))
             .with_hint("give the path of a pool; `esker fs mkfs` makes one"),
+        MapError::Empty(path) => Failure::input(format!("{}: this file is empty, and no pool", path.display()))
+            .with_hint("`esker fs mkfs` makes a pool where there is no file yet"),
     }
 }
 

@@ -119,7 +119,12 @@ fn hint(name: &str, path: &Path, error: &io::Error, cause: Cause) -> Option<Stri
             "a volume is used by one program at a time, and by none while its devices are mounted"
         }
         ErrorKind::PermissionDenied => "whole disks belong to root: try `sudo`",
-        ErrorKind::NotFound => return Some(format!("to make the file, say how large: {},10GiB", path.display())),
+        ErrorKind::NotFound => {
+            // What follows a comma was meant as a size, and is none.
+            let path = path.display().to_string();
+            let path = path.rsplit_once(',').map_or(path.as_str(), |(path, _)| path);
+            return Some(format!("to make the file, say how large: {path},10GiB"));
+        }
         ErrorKind::IsADirectory => "name a file or a disk",
         _ => return None,
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use esker_config::ConfigText;
+use esker_config::{ConfigText, FileKind};
 use esker_core::Hint;
 use esker_nbd_device::UriError;
 use esker_volume::{DeviceIo, DeviceSettings, IoChoice, OpenDevice, leave_failing_out};
@@ -87,6 +87,7 @@ impl Places {
             }
         })?;
         let config = ConfigText::parse(&text, &file)?;
+        config.check_kind(FileKind::Volume)?;
         let VolumeFile { devices } = config.read()?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let place = |(name, device): (String, String)| {

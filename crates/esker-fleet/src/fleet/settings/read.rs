@@ -1,6 +1,6 @@
 //! Reading a fleet file, with values that were set beside it.
 
-use esker_config::{ConfigError, Document, Node, Value, read};
+use esker_config::{ConfigError, Document, FileKind, Node, Value, read};
 use esker_core::Problem;
 
 use super::FleetSettings;
@@ -18,6 +18,7 @@ impl FleetSettings {
     pub fn read(text: &str, origin: &str, set: &[String]) -> Result<Self, ConfigError> {
         let document = Document { origin: origin.to_string(), text: text.to_string() };
         let mut node = document.parse()?;
+        FileKind::Fleet.check(&document, &node)?;
         let set = set.iter().map(|whole| assign(&mut node, whole)).collect::<Result<Vec<_>, _>>()?;
         let positions = node.positions();
         let settings: Result<Self, ConfigError> = read(&node, "").map_err(|finding| document.error(finding));

@@ -55,6 +55,9 @@ pub enum MapError {
     /// It is neither a file nor a device.
     #[error("{}: not a file and not a DAX device; give the path of a pool", .0.display())]
     NoFile(PathBuf),
+    /// It holds nothing at all.
+    #[error("{}: this file is empty, and no pool; make one with `esker fs mkfs`", .0.display())]
+    Empty(PathBuf),
 }
 
 /// What a pool is mapped for.
@@ -115,6 +118,7 @@ impl Mapped {
         Self::lock(&file, path, what)?;
         let status = rustix::fs::fstat(&file).map_err(failed("cannot be looked at", "look at the path"))?;
         let (length, is_device) = match FileType::from_raw_mode(status.st_mode) {
+            FileType::RegularFile if status.st_size == 0 => return Err(MapError::Empty(path.into())),
             FileType::RegularFile => (status.st_size as u64, false),
             FileType::CharacterDevice => (device_bytes(path, status.st_rdev)?, true),
             _ => return Err(MapError::NoFile(path.into())),

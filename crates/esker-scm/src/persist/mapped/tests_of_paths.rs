@@ -21,6 +21,15 @@ fn a_new_pool_is_its_owners_and_leaves_nothing_if_it_cannot_be_made() {
 }
 
 #[test]
+fn an_empty_file_is_refused_as_one() {
+    let path = std::env::temp_dir().join(format!("esker-scm-empty-{}", std::process::id()));
+    std::fs::write(&path, []).unwrap();
+    assert!(matches!(Mapped::open_to_look(&path), Err(MapError::Empty(_))));
+    assert!(matches!(Mapped::open(&path), Err(MapError::Empty(_))));
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "Miri makes no FIFOs")]
 fn a_fifo_is_refused_at_once() {
     let path = std::env::temp_dir().join(format!("esker-scm-fifo-{}", std::process::id()));
