@@ -16,10 +16,10 @@ use esker_core::{Bytes, Hint, Nanos, Power, Ratio, did_you_mean, words};
 use esker_serve::{Address, AddressError};
 use esker_study::InUse;
 
-pub(crate) use export::{Export, device_export, volume_export};
+pub(crate) use export::{Export, device_export, volume_export, volume_file, volume_place};
 pub(crate) use move_limits::{asleep_after, leave_above, move_budget};
 pub(crate) use threads::{threads, threads_or_one};
-pub(crate) use volume_device::{DevicePlace, VolumeDevice, device_place, volume_device};
+pub(crate) use volume_device::{DevicePlace, VolumeDevice, volume_device};
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]

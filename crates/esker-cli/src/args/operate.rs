@@ -66,7 +66,7 @@ pub(crate) struct VolumeServeArguments {
         For a volume that nobody serves, there is `esker volume check`.")]
 pub(crate) struct VolumeStatusArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// Print the status as JSON
     #[arg(long)]
@@ -86,7 +86,7 @@ pub(crate) struct VolumeStatusArguments {
         It works while the volume is served, and else by itself. `esker volume grow` then offers the room.")]
 pub(crate) struct VolumeAddDeviceArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// The device: a name, and a disk, a file or the URI of an NBD export; with a size, the file is made
     #[arg(long, value_name = "NAME=PLACE[,SIZE]", value_parser = values::volume_device)]
@@ -108,7 +108,7 @@ pub(crate) struct VolumeAddDeviceArguments {
         Waits until the device is empty. Ctrl-C ends the waiting; the drain goes on while the volume is served.")]
 pub(crate) struct VolumeDrainArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// The name of the device
     #[arg(value_name = "DEVICE")]
@@ -128,7 +128,7 @@ pub(crate) struct VolumeDrainArguments {
         can be removed at once if others have copies of its data, and so can one that is gone (--lost).")]
 pub(crate) struct VolumeRemoveDeviceArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// The name of the device
     #[arg(value_name = "DEVICE")]
@@ -148,7 +148,7 @@ pub(crate) struct VolumeRemoveDeviceArguments {
         Clients see the new size when they connect again: NBD has no message for it that they speak.")]
 pub(crate) struct VolumeGrowArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// Before, use this device up to the size that it has now
     #[arg(long, value_name = "NAME")]
@@ -173,7 +173,7 @@ pub(crate) struct VolumeGrowArguments {
 #[command(group = ArgGroup::new("settings").required(true).multiple(true))]
 pub(crate) struct VolumeSetArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// Another policy: those of `esker devices` but for the ones that only reproduce others' work. Data stay where they
     /// are until it moves them

@@ -96,7 +96,7 @@ pub(crate) struct VolumeCreateArguments {
         (what one device lacks and another one has is read from that one), 2 the volume cannot be opened.")]
 pub(crate) struct VolumeCheckArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// Write what one device lacks and another one has, once it is known that everything is there
     #[arg(long)]
@@ -112,7 +112,7 @@ pub(crate) struct VolumeCheckArguments {
         Each device is read for itself, also if the volume cannot be opened.")]
 pub(crate) struct VolumeDumpArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// Only these parts
     #[arg(long, value_enum, ignore_case = true, value_delimiter = ',')]
@@ -141,7 +141,7 @@ pub(crate) enum VolumePart {
 #[command(group = clap::ArgGroup::new("direction").required(true).args(["from", "to"]))]
 pub(crate) struct VolumeCopyArguments {
     /// The volume's file
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// Replace the beginning of the volume, as far as the image is long; `-` reads standard input
     #[arg(long, value_name = "IMAGE")]
@@ -170,7 +170,7 @@ pub(crate) struct VolumeCopyArguments {
         their sector, as numbers of 8 bytes.")]
 pub(crate) struct VolumeReplayArguments {
     /// The volume's file, or the URI of an NBD export
-    #[arg(value_name = "VOLUME", value_parser = values::device_place)]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_place)]
     pub(crate) volume: DevicePlace,
     /// Traces; without one, --set says which requests are made up
     #[arg(value_name = "TRACE")]

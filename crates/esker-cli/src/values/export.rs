@@ -1,8 +1,12 @@
 //! What is served, each under its name.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::BadValue;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+
+use super::volume_device::device_place;
+use super::{BadValue, DevicePlace};
 
 /// A volume or a device that is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +26,28 @@ impl Export {
 
 /// Parses `VOLUME` or `NAME=VOLUME`.
 pub(crate) fn volume_export(text: &str) -> Result<Export, BadValue> {
-    export(text, "such as home.volume, or home=/srv/big.volume")
+    let export = export(text, "such as home.volume, or home=/srv/big.volume")?;
+    Ok(Export { file: linked(export.file), ..export })
+}
+
+/// Takes the path of a volume's file, or of a link to it.
+pub(crate) fn volume_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(linked)
+}
+
+/// Takes the path of a volume's file, or of a link to it, or the URI of an export.
+pub(crate) fn volume_place(text: &str) -> Result<DevicePlace, BadValue> {
+    match device_place(text)? {
+        DevicePlace::File(path) => Ok(DevicePlace::File(linked(path))),
+        export => Ok(export),
+    }
+}
+
+/// The file that is named or linked to: relative paths in it, its control socket and the copies of its maps are where
+/// the file is, not where a link to it is.
+fn linked(path: PathBuf) -> PathBuf {
+    // A link that leads nowhere is an error where the file is opened.
+    if path.is_symlink() { fs::canonicalize(&path).unwrap_or(path) } else { path }
 }
 
 /// Parses `DEVICE` or `NAME=DEVICE`.

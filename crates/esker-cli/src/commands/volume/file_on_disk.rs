@@ -18,7 +18,7 @@ use crate::values::DevicePlace;
 
 /// A volume's file that is changed while the volume serves. Comments and the order of lines stay.
 pub(super) struct FileOnDisk {
-    /// The file, from the root on: the program may be elsewhere.
+    /// The file, from the root on: the program may be elsewhere. It is no link.
     path: PathBuf,
     /// As it was named.
     named: PathBuf,
@@ -50,26 +50,18 @@ impl FileOnDisk {
         self.devices().into_iter().find(|(found, _)| found == name).map(|(_, place)| place)
     }
 
-    /// Whether the file is a link to one in another folder, from which relative paths lead elsewhere.
-    fn is_linked_elsewhere(&self) -> bool {
-        let [file, here] = [&*self.path, self.folder()].map(fs::canonicalize);
-        file.is_ok_and(|file| here.is_ok_and(|here| folder(&file) != here))
-    }
-
-    /// Replaces the file as a whole, durably. If it is a link, the file is replaced to which it leads.
+    /// Replaces the file as a whole, durably.
     fn write(&self, document: &DocumentMut) -> io::Result<()> {
         self.replace(document.to_string().as_bytes()).map_err(|error| of(&self.path, &error))
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {
-        let file = fs::canonicalize(&self.path)?;
-        let folder = folder(&file);
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        let mut new = tempfile::NamedTempFile::new_in(self.folder())?;
         new.write_all(text)?;
-        new.as_file().set_permissions(fs::metadata(&file)?.permissions())?;
+        new.as_file().set_permissions(fs::metadata(&self.path)?.permissions())?;
         new.as_file().sync_all()?;
-        new.persist(&file)?;
-        File::open(folder)?.sync_all()
+        new.persist(&self.path)?;
+        File::open(self.folder())?.sync_all()
     }
 }
 
@@ -131,7 +123,7 @@ impl VolumeFile for FileOnDisk {
     fn add(&mut self, name: &str, device: &str) -> io::Result<()> {
         let mut document = read(&self.path)?;
         let device: DevicePlace = device.parse().map_err(io::Error::other)?;
-        let is_here = |path: &&Path| !path.as_os_str().is_empty() && !self.is_linked_elsewhere();
+        let is_here = |path: &&Path| !path.as_os_str().is_empty();
         let within = device.path().and_then(|path| path.strip_prefix(self.folder()).ok()).filter(is_here);
         let written = match within {
             Some(path) => DevicePlace::File(path.to_path_buf()),
@@ -192,28 +184,6 @@ mod tests {
         file.remove("flash").unwrap();
         let text = "# Mine.\n\n[devices]\ndisk = \"disk.img\"\nfar = \"/dev/far\"\nfarther = \"nbd://host:10809/\"\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    }
-
-    #[test]
-    fn a_link_to_the_file_stays_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let [data, etc] = ["data", "etc"].map(|name| folder.path().join(name));
-        [&data, &etc].iter().for_each(|folder| fs::create_dir(folder).unwrap());
-        let flash = data.join("flash.img");
-        fs::write(data.join("a.volume"), format!("[devices]\nflash = \"{}\"\n", flash.display())).unwrap();
-        let link = etc.join("home.volume");
-        std::os::unix::fs::symlink("../data/a.volume", &link).unwrap();
-        let mut file = FileOnDisk::new(&link, DeviceSettings::default()).unwrap();
-        let disk = etc.join("disk.img");
-        file.add("disk", disk.to_str().unwrap()).unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        // Whichever name is used, the device is the same.
-        let text = format!("[devices]\nflash = \"{}\"\ndisk = \"{}\"\n", flash.display(), disk.display());
-        assert_eq!(fs::read_to_string(data.join("a.volume")).unwrap(), text);
-        assert_eq!(file.place("disk"), Some(DevicePlace::File(disk)));
-        file.remove("disk").unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert!(!fs::read_to_string(data.join("a.volume")).unwrap().contains("disk"));
     }
 
     #[test]

@@ -48,6 +48,28 @@ fn a_status_says_what_is_served_and_to_whom() {
     assert!(refused.contains("nobody serves home.volume") && refused.contains("`esker volume check"), "{refused}");
 }
 
+/// The link stays one, and what is written is in the file, with paths from where the file is.
+#[test]
+fn a_link_to_the_file_of_a_volume_does_as_the_file() {
+    let home = home();
+    let folder = home.path();
+    std::fs::create_dir(folder.join("links")).unwrap();
+    let link = folder.join("links/home.volume");
+    std::os::unix::fs::symlink("../home.volume", &link).unwrap();
+    let linked = |command: &str, more: &[&str]| {
+        esker_ok(folder, &[&["volume", command, "links/home.volume", "-q"], more].concat()).stdout
+    };
+    let server = Server::start(folder, &[]);
+    assert_eq!(serde_json::from_str::<Value>(&linked("status", &["--json"])).unwrap()["kind"], "hybrid");
+    linked("add-device", &["--device", "new=new.img,16MiB"]);
+    server.stop();
+    linked("add-device", &["--device", "newer=newer.img,16MiB"]);
+    linked("check", &[]);
+    let text = std::fs::read_to_string(folder.join("home.volume")).unwrap();
+    assert!(text.contains("\nnew = \"new.img\"\n") && text.contains("\nnewer = \"newer.img\"\n"), "{text}");
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+}
+
 #[test]
 fn devices_join_are_drained_leave_and_grow() {
     for is_served in [true, false] {
