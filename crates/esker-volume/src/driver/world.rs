@@ -70,11 +70,12 @@ impl<C: Clock> RealWorld<C> {
 
     /// Performs the event of a store that is due at `now == next_event()`.
     pub(super) fn advance(&mut self, now: Nanos) {
+        let wall = now.max(self.clock.now());
         // What is due in the journal is done whenever it is asked for what has ended.
         let Some(due) = self.stores.iter_mut().find(|store| store.next_event() == now) else {
-            return self.journal.take_ended(now.max(self.clock.now()), &mut self.hardened);
+            return self.journal.take_ended(wall, &mut self.hardened);
         };
-        due.advance(now, &mut self.buffers, &mut self.ends);
+        due.advance(now, wall, &mut self.buffers, &mut self.ends);
     }
 
     /// Hands what was submitted to stores and journal to their devices.

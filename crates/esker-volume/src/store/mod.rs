@@ -1,6 +1,7 @@
 //! Stores: the devices of a volume.
 
 mod line;
+mod patience;
 mod wear;
 
 use std::io;
@@ -14,6 +15,7 @@ use esker_tier::{DataRef, IoId};
 use crate::backend::{Backend, DeviceLimits, Direct, Ended, MemoryBackend, OperationData, PlacedError};
 use crate::buffers::Buffers;
 use line::StoreLine;
+pub(crate) use patience::Patience;
 use wear::WearMeter;
 
 /// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
@@ -38,7 +40,7 @@ pub struct Store {
     under_way: TagSlab<StoreIo>,
     from_model: Vec<(StoreIo, Completion)>,
     from_backend: Vec<Ended>,
-    answer_limit: Nanos,
+    patience: Patience,
     /// Time to look for operations without an answer; never if none is under way.
     look_at: Nanos,
     health: StoreHealth,
@@ -94,7 +96,7 @@ impl Store {
             under_way: TagSlab::default(),
             from_model: Vec::new(),
             from_backend: Vec::new(),
-            answer_limit: ANSWER_LIMIT,
+            patience: Patience::new(ANSWER_LIMIT),
             look_at: Nanos::NEVER,
             health: StoreHealth::Well,
             wear: WearMeter::default(),
@@ -117,7 +119,7 @@ impl Store {
     /// Sets the time within which the back end has to answer an operation; otherwise it has failed. The default is 30
     /// s. With [`Nanos::NEVER`] it may take forever.
     pub fn with_answer_limit(self, limit: Nanos) -> Self {
-        Self { answer_limit: limit, ..self }
+        Self { patience: Patience::new(limit), ..self }
     }
 
     /// Limits what the back end has to do at a time.
@@ -218,10 +220,11 @@ impl Store {
         self.backend.send();
     }
 
-    /// Performs one step, at `now == next_event()`. A request that the model fails never reaches the back end.
-    pub(crate) fn advance(&mut self, now: Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
+    /// Performs one step, at `now == next_event()`; the clock may show a later time, `wall`. A request that the model
+    /// fails never reaches the back end.
+    pub(crate) fn advance(&mut self, now: Nanos, wall: Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         if self.look_at == now {
-            return self.look_for_answers(now, ends);
+            return self.look_for_answers(wall, ends);
         }
         if self.backend.next_event() == now {
             return self.backend.advance(now);
@@ -258,9 +261,7 @@ impl Store {
 
     fn begin(&mut self, now: Nanos, io: StoreIo, buffers: &mut Buffers) {
         let io = StoreIo { since: now, ..io };
-        if self.answer_limit < Nanos::NEVER {
-            self.look_at = self.look_at.min(now + self.answer_limit);
-        }
+        self.look_at = self.look_at.min(self.patience.look_at(now));
         if let RequestKind::Write { .. } = io.request.kind {
             self.wear.write(io.request.length);
         }
@@ -269,17 +270,18 @@ impl Store {
         self.backend.submit(now, tag.to_bits(), operation);
     }
 
-    /// Fails the store if an operation has waited too long for its answer.
+    /// Fails the store if an operation has waited too long for its answer. By now, which may be later than what was
+    /// due, answers may have come that were not taken yet.
     fn look_for_answers(&mut self, now: Nanos, ends: &mut Vec<StoreEnd>) {
         let oldest = self.under_way.iter().map(|io| io.since).min();
-        self.look_at = oldest.map_or(Nanos::NEVER, |since| since + self.answer_limit);
-        if self.look_at > now {
+        if !oldest.is_some_and(|since| self.patience.is_over(since, now)) {
+            self.look_at = oldest.map_or(Nanos::NEVER, |since| self.patience.look_at(since));
             return;
         }
         self.look_at = Nanos::NEVER;
         self.health = StoreHealth::Silent;
         self.backend.abandon();
-        let limit = self.answer_limit;
+        let limit = self.patience.limit();
         let under_way = std::mem::take(&mut self.under_way);
         for io in under_way.iter().copied().chain(self.line.drain()) {
             let failure = io::Error::new(io::ErrorKind::TimedOut, format!("a store has not answered within {limit}"));

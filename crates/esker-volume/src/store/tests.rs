@@ -72,7 +72,7 @@ fn what_waits_for_its_turn_counts_as_unanswered_only_from_then_on() {
     for round in 1..=5 {
         let now = Nanos::from_secs(10 * round);
         while store.next_event() <= now {
-            store.advance(store.next_event(), &mut buffers, &mut ends);
+            store.advance(store.next_event(), now, &mut buffers, &mut ends);
         }
         told.end();
         store.take_ended(now, &mut buffers, &mut ends);
@@ -81,7 +81,11 @@ fn what_waits_for_its_turn_counts_as_unanswered_only_from_then_on() {
     // All that waits ends with a device that has failed.
     let (_, mut store, mut buffers) = busy();
     let mut ends = Vec::new();
-    store.advance(ANSWER_LIMIT, &mut buffers, &mut ends);
+    for last_look in [true, false] {
+        let next = store.next_event();
+        assert_eq!(next < ANSWER_LIMIT, last_look);
+        store.advance(next, next, &mut buffers, &mut ends);
+    }
     assert_eq!((ends.len(), store.is_busy()), (5, false));
     assert!(ends.iter().all(|end| end.result == Err(DeviceError::Failed)));
 }

@@ -119,9 +119,11 @@ fn a_store_that_does_not_answer_has_failed_after_its_limit() {
     driver.step();
     assert_eq!(driver.next_reply().map(|reply| (reply.tag, reply.result)), Some((tags[1], Ok(()))));
     assert!(driver.next_reply().is_none() && driver.is_busy());
-    assert_eq!(driver.next_event(), Nanos::from_secs(2));
-    clock.0.set(Nanos::from_secs(2));
-    driver.step();
+    for due in [Nanos::from_millis(1_800), Nanos::from_secs(2)] {
+        assert_eq!(driver.next_event(), due);
+        clock.0.set(due);
+        driver.step();
+    }
     assert_eq!(driver.next_reply().map(|reply| (reply.tag, reply.result)), Some((tags[0], Err(DeviceError::Failed))));
     assert_eq!((driver.store_state(0), driver.store_state(1)), (DeviceState::Failed, DeviceState::Online));
     let told = driver.failure().unwrap();
@@ -153,8 +155,30 @@ impl Backend for HoldsFlushes {
         }
     }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        if !self.hold.load(Ordering::Relaxed) {
+            self.held.drain(..).for_each(|(id, operation)| self.inner.submit(Nanos::ZERO, id, operation));
+        }
         self.inner.take_ended(ended);
     }
+}
+
+/// The process was stopped, or its machine was: what its devices have answered meanwhile it can only take afterwards.
+#[test]
+fn a_store_has_not_failed_because_the_process_stood_still() {
+    let clock = HandClock::default();
+    let hold = Arc::new(AtomicBool::new(true));
+    let inner = Direct::new(MemoryBackend::new(DEVICE));
+    let store = Store::new(Box::new(HoldsFlushes { inner, held: Vec::new(), hold: hold.clone() }));
+    let mut driver = driver(store, &clock);
+    write(&mut driver, 0).unwrap();
+    driver.submit(Tag::new(7, 0), FLUSH, Vec::new());
+    driver.step();
+    clock.0.set(Nanos::from_secs(90));
+    driver.step();
+    hold.store(false, Ordering::Relaxed);
+    driver.step();
+    assert_eq!(driver.next_reply().map(|reply| (reply.tag.slot(), reply.result)), Some((7, Ok(()))));
+    assert_eq!(driver.state(), DeviceState::Online);
 }
 
 /// A flush that waits for a store ends when the store is removed: it holds no data any more.

@@ -4,6 +4,7 @@ use esker_core::Nanos;
 
 use crate::format::Superblock;
 use crate::part::Part;
+use crate::store::{ANSWER_LIMIT, Patience};
 
 /// A device of a volume.
 pub(crate) struct VolumeDevice {
@@ -19,11 +20,18 @@ pub(crate) struct VolumeDevice {
 }
 
 /// The operations of a device that are under way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct UnderWay {
     pub(super) count: u32,
     /// Since when none of them has ended.
     pub(super) since: Nanos,
+    pub(super) patience: Patience,
+}
+
+impl Default for UnderWay {
+    fn default() -> Self {
+        Self { count: 0, since: Nanos::ZERO, patience: Patience::new(ANSWER_LIMIT) }
+    }
 }
 
 impl VolumeDevice {

@@ -10,7 +10,6 @@ use crate::backend::{Backend, Ended, Gather, Operation, OperationData};
 use crate::format::{Layout, Member, MemberState};
 use crate::memory::Buffer;
 use crate::part::Part;
-use crate::store::ANSWER_LIMIT;
 
 /// What changes in a member, which comes with its index.
 type Edit = Box<dyn Fn(usize, &mut Member)>;
@@ -89,7 +88,7 @@ impl Devices {
     pub(crate) fn next_event(&self) -> Nanos {
         let waits = self.all.iter().filter(|device| device.under_way.count > 0);
         let due = waits.map(|device| {
-            let answer = device.under_way.since + ANSWER_LIMIT;
+            let answer = device.under_way.patience.look_at(device.under_way.since);
             device.whole.as_ref().map_or(answer, |whole| whole.next_event().min(answer))
         });
         due.min().unwrap_or(Nanos::NEVER)
@@ -101,7 +100,8 @@ impl Devices {
         debug_assert!(now >= self.now, "time goes on");
         self.now = now;
         for device in &mut self.all {
-            let is_late = device.under_way.count > 0 && device.under_way.since + ANSWER_LIMIT <= now;
+            let UnderWay { count, since, patience } = &mut device.under_way;
+            let is_late = *count > 0 && patience.is_over(*since, now);
             if let (Some(whole), true) = (&mut device.whole, is_late) {
                 whole.abandon();
             }
@@ -189,7 +189,8 @@ impl Devices {
                 whole.take_ended(&mut ended);
             }
             if !ended.is_empty() {
-                device.under_way = UnderWay { count: device.under_way.count - ended.len() as u32, since: self.now };
+                device.under_way.count -= ended.len() as u32;
+                device.under_way.since = self.now;
             }
             into.extend(ended.drain(..).map(|ended| (index, ASKED[ended.id as usize], ended.result)));
             let is_removed = device.superblock.member().state == MemberState::Removed && !device.is_live;
