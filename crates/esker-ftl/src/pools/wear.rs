@@ -24,8 +24,9 @@ pub(super) struct Wear {
     numbers: PoolBlocks,
     /// Rated erases per block.
     endurance: u64,
-    /// Erases of all blocks since new.
+    /// Erases in the pool since it was new: the clock of `erased_at`.
     erases: u64,
+    in_use: InUse,
     /// For each block, the pool's count of erases when it was last erased.
     erased_at: Vec<u64>,
     /// Bit set of blocks that are out of use.
@@ -37,6 +38,14 @@ pub(super) struct Wear {
     /// Whether nothing may be moved to level wear.
     is_paused: bool,
     counts: WearCounts,
+}
+
+/// The blocks that are not bad. A bad one wears no more, so that its remaining life would raise the mean for ever.
+#[derive(Clone, Copy, Debug, Default)]
+struct InUse {
+    blocks: u32,
+    /// Erases of all of them.
+    erases: u64,
 }
 
 /// Counts of wear-levelling and of worn-out blocks since the device was new.
@@ -93,6 +102,10 @@ impl Wear {
             numbers,
             endurance,
             erases: u64::from(blocks) * u64::from(settings.initial_erases),
+            in_use: InUse {
+                blocks: blocks - bad,
+                erases: u64::from(blocks - bad) * u64::from(settings.initial_erases),
+            },
             erased_at: vec![0; blocks as usize],
             bad: bits,
             spare,
@@ -105,13 +118,17 @@ impl Wear {
 
     /// After a power failure, takes over the bad-block marks on flash. The times of the last erases are lost.
     pub(super) fn recover(&mut self, flash: &FlashState) {
-        self.erases = 0;
+        (self.erases, self.in_use) = (0, InUse::default());
         for block in self.numbers.all() {
             let index = self.numbers.on_device(block);
             self.erases += u64::from(flash.erases_of(index));
             if flash.is_marked_bad(index) {
                 self.bad[block.index() / 64] |= 1 << (block.0 % 64);
                 self.counts.retired += 1;
+            }
+            if !self.is_bad(block) {
+                self.in_use.blocks += 1;
+                self.in_use.erases += u64::from(flash.erases_of(index));
             }
         }
         if self.spread.is_some() {
@@ -155,11 +172,16 @@ impl Wear {
         self.endurance.saturating_sub(u64::from(erases))
     }
 
-    /// Returns `share` of the mean remaining life, multiplied by the number of blocks to avoid rounding.
+    /// Returns `share` of the mean remaining life of the blocks in use, multiplied by their number to avoid rounding.
     fn share_of_mean(&self, share: Ratio) -> u128 {
-        let whole = u128::from(self.endurance) * u128::from(self.numbers.count());
-        let left = whole.saturating_sub(u128::from(self.erases));
+        let InUse { blocks, erases } = self.in_use;
+        let left = (u128::from(self.endurance) * u128::from(blocks)).saturating_sub(u128::from(erases));
         left * u128::from(share.as_parts_per_billion()) / 1_000_000_000
+    }
+
+    /// Returns the remaining life of a block, multiplied likewise.
+    fn against_mean(&self, remaining: u64) -> u128 {
+        u128::from(remaining) * u128::from(self.in_use.blocks)
     }
 
     /// Returns true if `block` may be cleaned now. If its remaining life is below (1 - age variance) of the mean, the
@@ -168,7 +190,7 @@ impl Wear {
         if !self.settings.levelling.limits_rate() {
             return true;
         }
-        let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
+        let own = self.against_mean(self.remaining(block, flash));
         let limit = self.share_of_mean(self.settings.age_variance.complement());
         // With no life left on average, there is nothing to level.
         if own >= limit || limit == 0 {
@@ -187,6 +209,7 @@ impl Wear {
     /// Records an erase of `block`. Returns what to do with the block.
     pub(super) fn erased(&mut self, block: PoolBlock, flash: &FlashState) -> BlockFate {
         self.erases += 1;
+        self.in_use.erases += 1;
         self.erased_at[block.index()] = self.erases;
         let failed = self.settings.erase_failures > Ratio::ZERO
             && self.rng.below(1_000_000_000) < self.settings.erase_failures.as_parts_per_billion();
@@ -194,6 +217,8 @@ impl Wear {
         if failed || worn {
             self.bad[block.index() / 64] |= 1 << (block.0 % 64);
             self.counts.retired += 1;
+            self.in_use.blocks -= 1;
+            self.in_use.erases -= u64::from(flash.erases_of(self.numbers.on_device(block)));
             self.spread.iter_mut().for_each(|spread| spread.retired(flash.erases_of(self.numbers.on_device(block))));
             return BlockFate::Retired;
         }
@@ -202,8 +227,7 @@ impl Wear {
         let is_worn = match self.settings.levelling {
             WearLevelling::None | WearLevelling::RateLimit => false,
             WearLevelling::Migration => {
-                let own = u128::from(self.remaining(block, flash)) * u128::from(self.numbers.count());
-                own < self.share_of_mean(self.settings.retirement_age)
+                self.against_mean(self.remaining(block, flash)) < self.share_of_mean(self.settings.retirement_age)
             }
             WearLevelling::Static => erases - lowest > self.settings.spread,
         };
@@ -233,8 +257,7 @@ impl Wear {
             }
             _ => {
                 let mean = self.share_of_mean(Ratio::ONE);
-                let count = u128::from(self.numbers.count());
-                let better = blocks.filter(|(remaining, ..)| u128::from(*remaining) * count > mean);
+                let better = blocks.filter(|(remaining, ..)| self.against_mean(*remaining) > mean);
                 better.min_by_key(|&(remaining, erased_at, block)| (Reverse(remaining), erased_at, block))
             }
         };

@@ -36,10 +36,15 @@ fn buffered(ftl: &str, wear: WearSettings, buffer: Option<WriteBufferSettings>) 
 /// Writes hot pages until the mean block has used `share` per cent of its rated erases, or the drive takes no more
 /// writes.
 fn wear_out(ssd: &mut Ssd, share: u64) -> Option<DeviceError> {
+    wear_out_by(ssd, HOST_PAGES / 2, share)
+}
+
+/// The same with writes all over the first `pages`.
+fn wear_out_by(ssd: &mut Ssd, pages: u64, share: u64) -> Option<DeviceError> {
     let mut rng = esker_core::Rng::new(5);
     let mut now = ssd.now;
     while ssd.back.flash.counts().erases < 256 * CYCLES * share / 100 {
-        let done = serve(ssd, now, write(rng.below(HOST_PAGES / 2)));
+        let done = serve(ssd, now, write(rng.below(pages)));
         now = done.at;
         if let Err(error) = done.result {
             return Some(error);
@@ -78,6 +83,21 @@ fn each_remedy_of_agrawal_makes_wear_more_even_than_the_one_before() {
             assert!((report.remaining_mean - 0.4 * CYCLES as f64).abs() < 0.5, "{report:?}");
         }
     }
+}
+
+/// Blocks that were never used keep their life for ever. Against a mean with them, each good block would count as worn.
+#[test]
+fn blocks_that_are_bad_from_the_start_are_no_reason_to_spare_the_others() {
+    let spared = |bad: u64| {
+        let levelling = WearLevelling::Migration;
+        let factory_bad_blocks = Ratio::percent(bad);
+        let mut ssd = drive("page", WearSettings { levelling, factory_bad_blocks, ..WearSettings::default() });
+        assert_eq!(wear_out_by(&mut ssd, HOST_PAGES, 60), None);
+        ssd.check();
+        report(&ssd).spared_victims
+    };
+    let [without, with] = [0, 4].map(spared);
+    assert!(with < 2 * without, "{with} {without}");
 }
 
 /// Without levelling the blocks of cold data are never erased. With it, the spread is exceeded only for a while: by a
