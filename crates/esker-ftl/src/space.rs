@@ -63,19 +63,18 @@ fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
 
 /// Checks that the shares of `settings` that are less than all of something are.
 fn check_shares(settings: &FtlSettings) -> Result<(), ValueError> {
-    let FtlSettings { cleaning, wear, .. } = settings;
-    let of_wear = wear.as_ref().map(|wear| {
-        [
-            ("wear.retirement_age", wear.retirement_age),
-            ("wear.factory_bad_blocks", wear.factory_bad_blocks),
-            ("wear.erase_failures", wear.erase_failures),
-        ]
-    });
-    let threshold = [("cleaning.threshold", cleaning.threshold)];
-    match threshold.into_iter().chain(of_wear.into_iter().flatten()).find(|(_, share)| *share >= Ratio::ONE) {
-        Some((key, found)) => Err(ValueError::NotAShare { key, found }),
-        None => Ok(()),
+    let not_below_all = |key, found, usual| match found {
+        found if found >= Ratio::ONE => Err(ValueError::NotAShare { key, found, usual }),
+        _ => Ok(()),
+    };
+    not_below_all("cleaning.threshold", settings.cleaning.threshold, "5%")?;
+    let Some(wear) = settings.wear else { return Ok(()) };
+    // All of the mean has a meaning: each block below it takes cold data.
+    if wear.retirement_age > Ratio::ONE {
+        not_below_all("wear.retirement_age", wear.retirement_age, "85%")?;
     }
+    not_below_all("wear.factory_bad_blocks", wear.factory_bad_blocks, "2%")?;
+    not_below_all("wear.erase_failures", wear.erase_failures, "0.001%")
 }
 
 impl Space {
@@ -128,7 +127,7 @@ impl Space {
         }
         let (key, spare, whole) = space.stated(settings)?;
         if spare >= Ratio::ONE {
-            return Err(ValueError::NotAShare { key, found: spare }.into());
+            return Err(ValueError::NotAShare { key, found: spare, usual: "15%" }.into());
         }
         space.host_pages = share_left(spare, whole);
         space.logical_pages = space.host_pages;

@@ -50,6 +50,8 @@ pub enum ValueError {
         key: &'static str,
         /// Its value.
         found: Ratio,
+        /// A usual value.
+        usual: &'static str,
     },
     /// A parameter has an invalid value.
     #[error("`{key}` is {found}; expected {expected}")]
@@ -102,7 +104,7 @@ impl Hint for ValueError {
             Self::TooLarge { key, limit, .. } => format!("lower `{key}` to {limit} or less"),
             Self::TooLong { key, limit, .. } => format!("lower `{key}` to {limit} or less"),
             Self::TooMuch { key, limit, .. } => format!("lower `{key}` to {limit} or less"),
-            Self::NotAShare { key, .. } => format!("{key} = \"15%\" would work"),
+            Self::NotAShare { key, usual, .. } => format!("{key} = \"{usual}\" would work"),
             Self::Contradiction { remedy, .. } => remedy.clone(),
             Self::Parameter { key, .. } => format!("leave `{key}` out for its default"),
         })

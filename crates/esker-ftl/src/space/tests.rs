@@ -81,8 +81,13 @@ fn contradictions_are_refused() {
     // 80 was meant as 80 %.
     settings = agrawal();
     settings.wear = Some(WearSettings { erase_failures: Ratio::percent(8_000), ..WearSettings::default() });
-    let refused = ValueError::NotAShare { key: "wear.erase_failures", found: Ratio::percent(8_000) };
+    let refused = ValueError::NotAShare { key: "wear.erase_failures", found: Ratio::percent(8_000), usual: "0.001%" };
     assert_eq!(space(&settings), Err(BuildError::Value(refused)));
+    // Each block below the mean takes cold data.
+    settings.wear = Some(WearSettings { retirement_age: Ratio::ONE, ..WearSettings::default() });
+    assert!(space(&settings).is_ok());
+    settings.wear = Some(WearSettings { retirement_age: Ratio::percent(101), ..WearSettings::default() });
+    assert!(matches!(space(&settings), Err(BuildError::Value(ValueError::NotAShare { .. }))));
 }
 
 /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the other 15,564 can be filled, more
