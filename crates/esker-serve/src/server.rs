@@ -83,6 +83,8 @@ pub struct Server<S> {
 pub enum LastWork {
     /// All of it.
     Done,
+    /// All that was written is durable, but clients were disconnected before they had all their answers.
+    Disconnected,
     /// Not all of it in time.
     Late,
     /// Something that was written cannot be made durable.

@@ -16,7 +16,7 @@ pub(crate) struct ServingArguments {
     /// Serve while this shell command runs; $uri is where its clients connect, $uris names each export
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
-    /// The most clients at a time; others wait
+    /// The most clients at a time; others take the place of one that still negotiates, or wait
     #[arg(long, value_name = "N", default_value = "64", value_parser = values::at_least_one::<u32>)]
     pub(crate) clients: u32,
     /// How it says what happens, on standard error

@@ -26,10 +26,11 @@ impl<S: Served> Server<S> {
         // With time of its own: what clients have taken of theirs must not cost the volumes the flush.
         let until = self.clock.now() + nanos(self.settings.drain_limit);
         let are_idle = self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
-        match self.failed() == failed {
-            false => LastWork::Failed,
-            true if are_idle && have_left => LastWork::Done,
-            true => LastWork::Late,
+        match (self.failed() == failed, are_idle, have_left) {
+            (false, ..) => LastWork::Failed,
+            (_, false, _) => LastWork::Late,
+            (.., false) => LastWork::Disconnected,
+            _ => LastWork::Done,
         }
     }
 
@@ -103,7 +104,7 @@ mod tests {
                 server.turn();
                 server.wait(Some(Duration::from_millis(1)));
             }
-            assert_eq!(server.run(|| true), LastWork::Late, "a client was disconnected");
+            assert_eq!(server.run(|| true), LastWork::Disconnected);
             assert_eq!(server.served(0).flushes, 1);
         }
     }

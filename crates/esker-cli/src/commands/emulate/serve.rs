@@ -61,8 +61,10 @@ pub(super) fn run(arguments: &EmulateArguments, common: &Common) -> Result<ExitC
     })?;
     match ending {
         Ending::OfCommand(status) => Ok(status),
-        Ending::Late if !is_faulty => Err(Failure::work("not everything was answered in time")),
+        Ending::Late | Ending::Disconnected if !is_faulty => Err(Failure::work("not everything was answered in time")),
         Ending::NotDurable if !is_faulty => Err(Failure::work("not everything could be flushed")),
-        Ending::Finished | Ending::HandedOver | Ending::Late | Ending::NotDurable => Ok(ExitCode::SUCCESS),
+        Ending::Finished | Ending::HandedOver | Ending::Disconnected | Ending::Late | Ending::NotDurable => {
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

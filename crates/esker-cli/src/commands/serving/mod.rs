@@ -50,12 +50,14 @@ pub(super) fn settings(serving: &ServingArguments, tls: &TlsArguments) -> Result
 
 /// How a server has ended.
 pub(super) enum Ending {
-    /// With a command, whose exit status this is.
+    /// With a command, whose exit status this is. If it succeeded, everything was finished, too.
     OfCommand(ExitCode),
     /// It was asked to, and everything was finished.
     Finished,
     /// Another process has taken over.
     HandedOver,
+    /// It was asked to. What was written is durable, but clients did not leave in time.
+    Disconnected,
     /// It was asked to, and not everything was finished in time.
     Late,
     /// It was asked to, and not everything could be made durable.
@@ -136,13 +138,20 @@ pub(super) fn serve_on<S: Served>(
     let recorded = recording.map_or(Ok(()), |recording| recording.finish(common.quiet));
     child.as_ref().into_iter().for_each(Running::end);
     recorded?;
-    Ok(match (child, last_work) {
-        (Some(child), _) => Ending::OfCommand(child.status()?),
-        _ if is_handed_over => Ending::HandedOver,
+    let of_command = child.map(Running::status).transpose()?;
+    Ok(if is_handed_over { Ending::HandedOver } else { ending(of_command, last_work) })
+}
+
+/// How a server ended that no other one took over, with the exit status of its command, if it had one.
+fn ending(of_command: Option<u8>, last_work: LastWork) -> Ending {
+    match (of_command, last_work) {
+        // A command that failed says so first.
+        (Some(status @ 1..), _) | (Some(status), LastWork::Done) => Ending::OfCommand(status.into()),
         (None, LastWork::Done) => Ending::Finished,
-        (None, LastWork::Late) => Ending::Late,
-        (None, LastWork::Failed) => Ending::NotDurable,
-    })
+        (_, LastWork::Disconnected) => Ending::Disconnected,
+        (_, LastWork::Late) => Ending::Late,
+        (_, LastWork::Failed) => Ending::NotDurable,
+    }
 }
 
 /// Says what is served, with its name if there are several, and where.

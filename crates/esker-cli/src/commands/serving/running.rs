@@ -1,7 +1,7 @@
 //! The command of `--run`.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,10 +53,10 @@ impl Running {
     }
 
     /// The exit status of the command, as a shell has it: 128 and the number of the signal that ended it.
-    pub(super) fn status(self) -> Result<ExitCode, Failure> {
+    pub(super) fn status(self) -> Result<u8, Failure> {
         let status = self.thread.join().map_err(|_| Failure::work("the command was lost"))?;
         let status = status.map_err(|error| Failure::work(format!("the command was lost: {error}")))?;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-        Ok(ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+        Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 }

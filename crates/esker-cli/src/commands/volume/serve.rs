@@ -52,6 +52,10 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
     match ending {
         Ending::OfCommand(status) => Ok(status),
         Ending::Finished | Ending::HandedOver => Ok(ExitCode::SUCCESS),
+        Ending::Disconnected => Err(Failure::work(
+            "clients that did not leave in time were disconnected in the middle of their requests; all that was \
+             written is durable",
+        )),
         Ending::Late => Err(unfinished("not everything was finished and made durable in time".to_string())),
         Ending::NotDurable if failed.is_empty() => {
             Err(unfinished("not everything that was written could be made durable".to_string()))

@@ -39,13 +39,21 @@ fn a_server_that_cannot_make_the_last_writes_durable_names_the_device() {
     let disk = Emulation::of(home.path(), "disk", &[]);
     let far = format!("far=nbd+unix:///?socket={}", home.path().join("disk.nbd").display());
     esker_ok(home.path(), &["volume", "create", "home.volume", "--set", "extent=64KiB", "--device", &far]);
-    let mut server = Server::start(home.path(), &[]);
-    server.client().write(0, &[1; 4096]).unwrap();
-    disk.operate("fail", &["--writes"]);
-    server.signal(Signal::SIGTERM);
-    let (code, said) = server.ended();
-    let says = "not everything that was written could be made durable; failed: far";
-    assert!(code == Some(1) && said.contains(says) && !said.contains("30 seconds"), "{said}");
+    // The command succeeds.
+    let command = ["--run", "until test -e ended; do sleep 0.05; done"];
+    for options in [&command[..], &[]] {
+        let mut server = Server::start(home.path(), options);
+        server.client().write(0, &[1; 4096]).unwrap();
+        disk.operate("fail", &["--writes"]);
+        match options {
+            [] => server.signal(Signal::SIGTERM),
+            _ => fs::write(home.path().join("ended"), "").unwrap(),
+        }
+        let (code, said) = server.ended();
+        let says = "not everything that was written could be made durable; failed: far";
+        assert!(code == Some(1) && said.contains(says) && !said.contains("30 seconds"), "{options:?}: {said}");
+        disk.operate("repair", &[]);
+    }
 }
 
 #[test]
