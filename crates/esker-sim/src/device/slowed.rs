@@ -207,9 +207,11 @@ impl Reporting for Slowed {
             let report = own.devices.get_mut(&self.name).expect("a device reports about itself");
             for busy in self.busy() {
                 let name = resource_name(busy.kind);
-                let mean = busy.busy.0 as f64 / (elapsed * f64::from(busy.count.max(1)));
+                // Work counts in full at the speed at which it began, and may have ended at a higher one.
+                let share = |busy: f64| (busy / elapsed).min(1.0);
+                let mean = share(busy.busy.0 as f64 / f64::from(busy.count.max(1)));
                 report.utilisation.entry(name.to_string()).and_modify(|share| *share = mean);
-                let busiest = busy.busiest.0 as f64 / elapsed;
+                let busiest = share(busy.busiest.0 as f64);
                 report.utilisation_busiest.entry(name.to_string()).and_modify(|share| *share = busiest);
             }
         }
