@@ -219,6 +219,15 @@ fn half_in_use(asked: impl Fn(&[(f64, u32)]) -> StudySettings, terabytes: f64) -
     [bought, half]
 }
 
+/// Everything stays on the one drive that is there: 0 bytes move, and not -0.
+#[test]
+fn where_nothing_moves_the_way_is_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let way = planned(written(folder.path(), 0.5, &[(0.96, 1)])).unwrap().plan.unwrap().way.unwrap();
+    assert!(way.moves.is_empty() && way.stuck_bytes.is_none(), "{way:?}");
+    assert_eq!(format!("{} {}", way.bytes, way.hours), "0 0");
+}
+
 /// 700 GB lie on the drive that is in use. The bought one beside it, striped with it, gets half of them.
 #[test]
 fn bought_devices_get_their_part_of_what_lies_on_those_in_use() {

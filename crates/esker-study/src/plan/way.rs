@@ -66,9 +66,11 @@ impl Planner<'_> {
             hours: transfer.bytes / speed[transfer.from][0].min(speed[transfer.to][1]) / 3_600.0,
         };
         let moves: Vec<DataMove> = transfers.iter().map(moved).collect();
+        // From 0 on: `sum` of no numbers is -0, and would be printed so.
+        let in_all = |of: fn(&DataMove) -> f64| moves.iter().map(of).fold(0.0, |sum, one| sum + one);
         Some(Way {
-            bytes: moves.iter().map(|one| one.bytes).sum(),
-            hours: moves.iter().map(|one| one.hours).sum(),
+            bytes: in_all(|one| one.bytes),
+            hours: in_all(|one| one.hours),
             moves,
             stuck_bytes: (stuck > 0.0).then_some(stuck * copies),
         })
