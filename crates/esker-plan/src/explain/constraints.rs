@@ -1,6 +1,7 @@
 //! What each constraint costs.
 
-use crate::problem::{Constraint, Problem, ProblemError};
+use crate::check::Plan;
+use crate::problem::{Constraint, DeviceType, Problem, ProblemError};
 use crate::solver::{Observer, Outcome, Restriction, Solution, SolverSettings, solve_within};
 
 /// What a constraint of a problem costs. Prices of the linear programme do not say so: counts are whole, and what is
@@ -16,8 +17,8 @@ pub struct ConstraintCost {
     /// Cost of the cheapest plan found with the limit 10 % larger, counts rounded up. `None` for installed devices,
     /// which are no limit, or if the search was ended.
     pub cost_if_looser_10_percent: Option<f64>,
-    /// Cost of the cheapest plan found without the constraint; without installed devices, every device is bought.
-    /// `None` if there is none, or if the search was ended.
+    /// Cost of the cheapest plan found without the constraint. For installed devices that is: each may go, and those
+    /// that stay cost what they did. `None` if there is none, or if the search was ended.
     pub cost_without: Option<f64>,
 }
 
@@ -32,20 +33,24 @@ pub fn constraint_costs(
     let mut costs = Vec::new();
     for used in &solution.checked.uses {
         let constraint = used.constraint;
-        let mut cost = |changed: &Problem| -> Result<Option<f64>, ProblemError> {
-            // The plan keeps a looser limit, too: nothing dearer is found.
-            let restriction = Restriction { start: Some(&solution.plan), ..Restriction::default() };
+        let mut cost = |changed: &Problem, start: Option<&Plan>| -> Result<Option<f64>, ProblemError> {
+            let restriction = Restriction { start, ..Restriction::default() };
             let outcome = solve_within(changed, &restriction, settings, observer)?;
             Ok(match outcome {
                 Outcome::Planned(found) if !found.stopped_early => Some(found.cost),
                 _ => None,
             })
         };
+        // The plan keeps a looser limit, too: nothing dearer is found.
+        let start = Some(&solution.plan);
         let cost_if_looser_10_percent = match problem.loosened(constraint, 1.1) {
-            Some(looser) => cost(&looser)?,
+            Some(looser) => cost(&looser, start)?,
             None => None,
         };
-        let cost_without = cost(&problem.without(constraint))?;
+        let cost_without = match constraint {
+            Constraint::Installed(at) => cost(&with_leave_to_go(problem, at), None)?,
+            _ => cost(&problem.without(constraint), start)?,
+        };
         costs.push(ConstraintCost {
             constraint,
             name: problem.constraint_name(constraint),
@@ -55,4 +60,22 @@ pub fn constraint_costs(
         });
     }
     Ok(costs)
+}
+
+/// The same problem where what is installed of a type may go. Those that stay are owned all the same, and more of them
+/// than there are have to be bought: that is two types, alike but for what they cost.
+fn with_leave_to_go(problem: &Problem, at: usize) -> Problem {
+    let mut changed = problem.clone();
+    let owner = &problem.types[at];
+    let (installed, cost) = (owner.installed, owner.installed_cost);
+    changed.types[at] = DeviceType { cost, installed: 0, count_max: Some(installed), ..owner.clone() };
+    let count_max = owner.count_max.map(|most| most - installed);
+    changed.types.push(DeviceType { installed: 0, count_max, ..owner.clone() });
+    for total in &mut changed.totals {
+        total.per_device.push(total.per_device[at]);
+    }
+    for limit in &mut changed.pair_limits {
+        limit.values.push(limit.values[at].clone());
+    }
+    changed
 }

@@ -51,8 +51,8 @@ impl Problem {
         }
     }
 
-    /// The same problem without a constraint. Without [`Constraint::Installed`] nothing is installed: every device of
-    /// the type costs its full price.
+    /// The same problem without a constraint. Without [`Constraint::Installed`] nothing is installed. That says whether
+    /// there is a plan, and not what it costs: every device of the type costs its full price.
     pub fn without(&self, constraint: Constraint) -> Self {
         let mut problem = self.clone();
         match constraint {

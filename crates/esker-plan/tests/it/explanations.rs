@@ -62,6 +62,54 @@ fn a_looser_constraint_is_never_dearer_and_none_cheaper_still() {
     }
 }
 
+/// Four disks are there, and one holds all data. The others could go: that saves their electricity, and the one that
+/// stays is not bought again.
+#[test]
+fn devices_that_need_not_stay_cost_what_they_run_for() {
+    let mut problem = disks_and_drives();
+    problem.classes = vec![DataClass { name: "cold".into(), bytes: 1e12 }];
+    problem.types[0].resources = vec![Resource::capacity(&problem.classes, 4e12, 1.0)];
+    problem.types[1].resources = vec![Resource::capacity(&problem.classes, 1e12, 1.0)];
+    (problem.types[0].installed, problem.types[0].installed_cost) = (4, 10.0);
+    let without = |problem: &Problem| {
+        let solution = small::solution(problem, &EXACT).unwrap();
+        let costs = constraint_costs(problem, &solution, &EXACT, &mut keep_going).unwrap();
+        let installed = costs.into_iter().find(|one| one.constraint == Constraint::Installed(0)).unwrap();
+        (solution.cost, installed.cost_without)
+    };
+    assert_eq!(without(&problem), (40.0, Some(10.0)));
+    // Where no more are on sale, those that are there may still stay.
+    problem.types[0].count_max = Some(4);
+    assert_eq!(without(&problem), (40.0, Some(10.0)));
+    problem.types[0].installed_cost = 0.0;
+    assert_eq!(without(&problem), (0.0, Some(0.0)));
+}
+
+/// The cheapest plan of those with each number of devices that may stay.
+#[test]
+fn a_plan_whose_installed_devices_need_not_stay_is_the_best_with_any_number_of_them() {
+    let mut seen = 0;
+    for problem in problems() {
+        let Some(solution) = small::solution(&problem, &EXACT) else { continue };
+        for one in constraint_costs(&problem, &solution, &EXACT, &mut keep_going).unwrap() {
+            let Constraint::Installed(at) = one.constraint else { continue };
+            let staying = |count: u32| {
+                let mut fewer = problem.clone();
+                let owner = &mut fewer.types[at];
+                owner.count_max = owner.count_max.map(|most| most - (owner.installed - count));
+                owner.installed = count;
+                small::solution(&fewer, &EXACT).map(|found| found.cost)
+            };
+            let best = (0..=problem.types[at].installed).filter_map(staying).fold(f64::INFINITY, f64::min);
+            let without = one.cost_without.unwrap();
+            assert!((without - best).abs() <= 1e-7 * best.max(1.0), "{without} {best}: {one:?}");
+            assert!(without <= solution.cost * (1.0 + 1e-9), "{without} {}", solution.cost);
+            seen += u32::from(without < solution.cost * 0.999);
+        }
+    }
+    assert!(seen > 0);
+}
+
 /// The first runner-up is the cheapest plan without one of the types of the best, and each buys no set of types that
 /// contains that of a better plan.
 #[test]
