@@ -210,7 +210,7 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
         return error("0 copies of the data make no sense".into());
     }
     kinds::check(settings)?;
-    for one in &settings.in_use {
+    for one in InUse::together(&settings.in_use) {
         one.product(&settings.catalogue, settings.data.copies)?;
     }
     if settings.traces.is_empty() {

@@ -11,8 +11,8 @@ use crate::design::{Design, Judging};
 use crate::judging::AtAnyTime;
 use crate::models::disk_settings;
 use crate::offers::{
-    Arrangement, COUNT_MAX, DesignFamily, DesignKind, KindEntry, Offer, OfferInputs, Part, Terms, TouchedData, as_one,
-    drive, settings_fault, striped,
+    Arrangement, COUNT_MAX, DesignFamily, DesignKind, InUse, KindEntry, Offer, OfferInputs, Part, Terms, TouchedData,
+    as_one, drive, settings_fault, striped,
 };
 
 pub(super) const ENTRY: KindEntry = Entry {
@@ -44,7 +44,7 @@ struct Devices;
 fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
     let (settings, copies) = (inputs.settings, inputs.copies());
     let mut offers = Vec::new();
-    for one in &settings.in_use {
+    for one in InUse::together(&settings.in_use) {
         let product = one.product(&settings.catalogue, copies)?;
         let capacity = Capacity { bytes: one.capacity, dies: product.dies_at(one.capacity) };
         let part = Part::bought(product, capacity, one.count / copies);

@@ -17,6 +17,19 @@ pub struct InUse {
 }
 
 impl InUse {
+    /// All of them with each product and capacity once, however many entries name it: copies of the data share out its
+    /// devices, and not those of one entry.
+    pub(crate) fn together(all: &[Self]) -> Vec<Self> {
+        let mut together: Vec<Self> = Vec::new();
+        for one in all {
+            match together.iter_mut().find(|known| (&known.product, known.capacity) == (&one.product, one.capacity)) {
+                Some(known) => known.count = known.count.saturating_add(one.count),
+                None => together.push(one.clone()),
+            }
+        }
+        together
+    }
+
     /// Returns the product, if it can be in use and there are enough devices for `copies` copies of the data.
     pub(crate) fn product<'a>(&self, catalogue: &'a Catalogue, copies: u32) -> Result<&'a Product, StudyError> {
         let error = |message: String| StudyError::Settings { message };

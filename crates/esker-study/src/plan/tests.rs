@@ -228,6 +228,22 @@ fn where_nothing_moves_the_way_is_nothing() {
     assert_eq!(format!("{} {}", way.bytes, way.hours), "0 0");
 }
 
+/// Two entries of one drive each are two drives, whoever writes them how.
+#[test]
+fn drives_may_be_named_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |have: &[(f64, u32)], copies: u32| {
+        let study = written(folder.path(), 0.6, have);
+        let data = DataSettings { copies, ..study.data };
+        let found = planned_with(PlanSettings { rounds: 1, ..settings(StudySettings { data, ..study }) });
+        let plan = found.plan.unwrap();
+        (plan.title.clone(), plan.cost, plan.verified.design.cost.total, found.left_out)
+    };
+    assert_eq!(of(&[(0.96, 1), (0.96, 1)], 1), of(&[(0.96, 2)], 1));
+    assert_eq!(of(&[(0.96, 1), (0.96, 1)], 2), of(&[(0.96, 2)], 2));
+    assert_eq!(of(&[(0.96, 3), (7.68, 2), (0.96, 2)], 2), of(&[(0.96, 5), (7.68, 2)], 2));
+}
+
 /// 700 GB lie on the drive that is in use. The bought one beside it, striped with it, gets half of them.
 #[test]
 fn bought_devices_get_their_part_of_what_lies_on_those_in_use() {

@@ -9,7 +9,7 @@ use esker_core::{Bytes, jobs, words};
 use super::service::ServiceTimes;
 use super::settings::PlanSettings;
 use crate::models::{WholeDrive, disk_settings};
-use crate::offers::{Part, PartMinimum, Terms, TouchedData};
+use crate::offers::{InUse, Part, PartMinimum, Terms, TouchedData};
 use crate::{Hooks, StudyError, StudySettings};
 
 /// A type of device.
@@ -93,14 +93,14 @@ fn unmeasured(settings: &StudySettings) -> Result<Vec<Unmeasured<'_>>, StudyErro
     for product in devices.filter(|product| may_be_bought(product, settings)) {
         found.extend(product.capacities.iter().map(|&capacity| one(product, capacity)));
     }
-    for in_use in &settings.in_use {
+    for in_use in InUse::together(&settings.in_use) {
         let product = in_use.product(&settings.catalogue, copies)?;
         let same = |known: &&mut Unmeasured<'_>| {
             known.part.product.name == product.name && known.part.capacity.bytes == in_use.capacity
         };
         let installed = in_use.count / copies;
         match found.iter_mut().find(same) {
-            Some(known) => known.installed += installed,
+            Some(known) => known.installed = installed,
             None => {
                 let capacity = Capacity { bytes: in_use.capacity, dies: product.dies_at(in_use.capacity) };
                 found.push(Unmeasured { installed, is_on_sale: false, ..one(product, capacity) });
@@ -114,7 +114,7 @@ fn unmeasured(settings: &StudySettings) -> Result<Vec<Unmeasured<'_>>, StudyErro
 pub(super) fn left_out(settings: &StudySettings) -> Result<Vec<String>, StudyError> {
     let copies = settings.data.copies.max(1);
     let mut all = Vec::new();
-    for one in settings.in_use.iter().filter(|one| one.count % copies > 0) {
+    for one in InUse::together(&settings.in_use).into_iter().filter(|one| one.count % copies > 0) {
         let (product, left) = (one.product(&settings.catalogue, copies)?, one.count % copies);
         let capacity = Capacity { bytes: one.capacity, dies: None };
         let part = Part { terms: Terms::InUse, ..Part::bought(product, capacity, left) };
