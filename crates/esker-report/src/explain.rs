@@ -93,7 +93,7 @@ impl Page {
         let Candidate { cost, product, .. } = candidate;
         self.section("Price");
         let currency = &cost.currency;
-        let years = words::years(budgets.years);
+        let years = words::years_limit(budgets.years);
         let count = candidate.count.max(1);
         for DesignPart { product, count, purchase, .. } in &candidate.parts {
             let (each, all) = (words::money(purchase / f64::from((*count).max(1))), words::money(*purchase));
@@ -137,7 +137,7 @@ impl Page {
             }
             CandidateOutcome::Failed { reason } => return self.step(&format!("it could not be simulated: {reason}")),
         }
-        let limit = budgets.p99_us.map(words::time);
+        let limit = budgets.p99_us.map(words::time_limit);
         let mut compare = |what: &str, p99: f64| {
             let kept = budgets.p99_us.map(|limit| p99 <= limit);
             self.against(what, &words::time(p99), limit.as_deref(), kept);
@@ -166,14 +166,14 @@ impl Page {
         self.section("Load");
         if let Some((utilisation, time, resource)) = busy {
             let what = format!("its {} {}", words::resource(resource), time.within());
-            let budget = budgets.utilisation.map(words::percent);
+            let budget = budgets.utilisation.map(words::percent_limit);
             let is = format!("{} busy", words::percent(utilisation));
             self.against(&what, &is, budget.as_deref(), candidate.judgement.utilisation);
         }
         if let Some(headroom) = &candidate.headroom {
             let more = if headroom.is_lower_bound { "at least " } else { "" };
             let is = format!("{more}{} times the trace's", words::factor(headroom.factor));
-            let budget = budgets.headroom.map(|asked| format!("{} times", words::factor(asked)));
+            let budget = budgets.headroom.map(|asked| format!("{} times", words::number_limit(asked)));
             self.against("load that is carried", &is, budget.as_deref(), candidate.judgement.headroom);
             if let (Some(at), Some(by)) = (headroom.breaks_at, &headroom.limited_by) {
                 self.step(&format!("at {} times the load: {by}", words::factor(at)));
@@ -185,7 +185,7 @@ impl Page {
                 (true, None) => "it keeps up".into(),
                 (false, _) => "it cannot keep up".into(),
             };
-            let (years, factor) = (words::years(budgets.years), words::factor(grown.factor));
+            let (years, factor) = (words::years_limit(budgets.years), words::factor(grown.factor));
             self.step(&format!("after {years} of growth, {factor} times the load: {then}"));
         }
     }

@@ -29,16 +29,16 @@ pub(crate) fn budgets(asked: &Budgets, measured: Option<&Measured>) -> Budgets {
                 } else {
                     format!(", which is {}, held between 1 ms and 100 ms", words::time(today))
                 };
-                (limit, format!("99 % of requests within {}: no worse than today{held}", words::time(limit)))
+                (limit, format!("99 % of requests within {}: no worse than today{held}", words::time_limit(limit)))
             }
-            None => (P99_DEFAULT_US, format!("99 % of requests within {}", words::time(P99_DEFAULT_US))),
+            None => (P99_DEFAULT_US, format!("99 % of requests within {}", words::time_limit(P99_DEFAULT_US))),
         };
         budgets.p99_us = Some(limit);
         budgets.defaults.push(why);
     }
     if budgets.utilisation.is_none() {
         budgets.utilisation = Some(UTILISATION);
-        budgets.defaults.push(format!("no resource busier than {}", words::percent(UTILISATION)));
+        budgets.defaults.push(format!("no resource busier than {}", words::percent_limit(UTILISATION)));
     }
     if budgets.headroom.is_none() {
         let grown = asked.load_at_the_end();

@@ -74,7 +74,7 @@ fn carries_growth(candidate: &Candidate) -> bool {
 
 fn after_growth(candidate: &Candidate, budgets: &Budgets) -> String {
     let factor = candidate.grown.map_or(1.0, |grown| grown.factor);
-    format!("after {} of growth ({} times the load)", words::years(budgets.years), words::factor(factor))
+    format!("after {} of growth ({} times the load)", words::years_limit(budgets.years), words::factor(factor))
 }
 
 /// Says why a design cannot be judged: its policy had not settled by the end of the trace, or its cache was not warm.
@@ -127,14 +127,14 @@ fn response_times(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judg
     // Over the budget, but not by more than the noise.
     let close = p99 > limit && p99 < limit * (1.0 + NOISE);
     if p99 > limit {
-        let (p99, limit) = (words::time(p99), words::time(limit));
+        let (p99, limit) = (words::time(p99), words::time_limit(limit));
         judgement.reasons.push(format!("p99 {within} is {p99}, the budget {limit}"));
     }
     let (Some(grown), true) = (&candidate.grown, judgement.p99 == Some(true)) else { return close };
     match grown.busiest_hour_p99_us {
         Some(then) if grown.keeps_up && then > limit => {
             judgement.p99 = Some(false);
-            let (then, limit, after) = (words::time(then), words::time(limit), after_growth(candidate, budgets));
+            let (then, limit, after) = (words::time(then), words::time_limit(limit), after_growth(candidate, budgets));
             judgement.reasons.push(format!("p99 in the busiest hour is {then} {after}, the budget {limit}"));
             false
         }
@@ -154,7 +154,7 @@ fn load(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) -> 
                 words::resource(resource),
                 words::percent(utilisation),
                 time.within(),
-                words::percent(limit)
+                words::percent_limit(limit)
             ));
         }
     }
@@ -181,7 +181,7 @@ fn life_reason(candidate: &Candidate, budgets: &Budgets) -> String {
     let years = endurance.lifetime_years.or(endurance.lifetime_range_years.map(|[_, longest]| longest));
     match (years, endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold) {
         (Some(years), ..) if years < budgets.years => {
-            format!("the flash lasts {}, the budget is {}", words::years(years), words::years(budgets.years))
+            format!("the flash lasts {}, the budget is {}", words::years(years), words::years_limit(budgets.years))
         }
         (_, Some(asked), Some(sold)) if asked > sold => {
             format!("{} drive writes a day are asked for, {} are warranted", words::factor(asked), words::factor(sold))

@@ -302,12 +302,12 @@ impl Strain {
     /// it exists to leave room for more.
     pub(crate) fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
         if let Some((p99, _)) = self.ended {
-            let (p99, limit) = (words::time(p99), words::time(limits.p99_us));
+            let (p99, limit) = (words::time(p99), words::time_limit(limits.p99_us));
             return Some(format!("1 % of requests take more than {p99}, the budget of 99 % is {limit}"));
         }
         let Some(p99) = self.p99_us() else { return Some("it cannot keep up".into()) };
         if p99 > limits.p99_us {
-            let (p99, limit) = (words::time(p99), words::time(limits.p99_us));
+            let (p99, limit) = (words::time(p99), words::time_limit(limits.p99_us));
             return Some(format!("99 % of requests take up to {p99}, the budget is {limit}"));
         }
         let most = self.judged().filter_map(|busy| Some((busy.resource.as_deref()?, busy.utilisation?)));
@@ -317,7 +317,7 @@ impl Strain {
             format!(
                 "its {name} is {} busy, the budget is {}",
                 words::percent(utilisation),
-                words::percent(limits.utilisation)
+                words::percent_limit(limits.utilisation)
             )
         })
     }

@@ -185,7 +185,7 @@ fn workload_summary(workload: &WorkloadStudy, years: f64) -> String {
     }
     text.push('\n');
     // Headlines of rented designs are by the month, and only the same period compares them with others.
-    let price = format!("price, {}", words::years(years));
+    let price = format!("price, {}", words::years_limit(years));
     let mut designs =
         Table::new(&["design", &price, "p99", "worst p99", "carries", "write amplification", "lifetime", ""]);
     if let Some(measured) = &workload.measured {

@@ -43,6 +43,31 @@ pub fn years_between(low: f64, high: f64, limit: f64) -> String {
     }
 }
 
+/// A limit, given in microseconds, as the one who set it wrote it: "17.5 ms", and not "18 ms".
+pub fn time_limit(micros: f64) -> String {
+    as_given(micros, &TIMES[..3])
+}
+
+/// A limit in years as the one who set it wrote it: "5.25 years".
+pub fn years_limit(years: f64) -> String {
+    as_given(years, YEARS)
+}
+
+/// A limit that is a share as the one who set it wrote it: "72.5 %".
+pub fn percent_limit(share: f64) -> String {
+    format!("{} {PERCENT}", number_limit(share * 100.0))
+}
+
+/// A limit that is a number as the one who set it wrote it: "1.25".
+pub fn number_limit(value: f64) -> String {
+    Digits::AsGiven.write(value)
+}
+
+fn as_given(value: f64, units: &[Unit]) -> String {
+    let (number, unit) = scaled(value, units, Digits::AsGiven);
+    format!("{number} {}", unit.name)
+}
+
 /// "4.8 GiB".
 pub fn bytes(bytes: f64) -> String {
     named(bytes, BYTES)
@@ -146,6 +171,16 @@ mod tests {
             [between(99.9, 100.0), between(99.6, 99.9), between(6.0, 6.01)],
             ["100 years", "100 years", "6 years"]
         );
+    }
+
+    /// What was set is printed as it was; what was measured has no such digits.
+    #[test]
+    fn limits_are_written_as_given() {
+        assert_eq!([17_500.0, 1_000.0, 850.25, 2.5e6].map(time_limit), ["17.5 ms", "1 ms", "850.25 µs", "2.5 s"]);
+        assert_eq!(time_limit(6_234.567_891), "6.23 ms");
+        assert_eq!([5.0, 5.25, 1.5, 0.7].map(years_limit), ["5 years", "5.25 years", "18 months", "8.4 months"]);
+        assert_eq!([0.7, 0.725, 0.995].map(percent_limit), ["70 %", "72.5 %", "99.5 %"]);
+        assert_eq!([1.3, 1.25, 0.1 + 0.2].map(number_limit), ["1.3", "1.25", "0.3"]);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub enum Digits {
         /// The most digits after the point.
         decimals_max: u8,
     },
+    /// All that somebody wrote who set a limit, up to five digits. A value that has more was measured: three.
+    AsGiven,
 }
 
 impl Digits {
@@ -88,6 +90,11 @@ impl Digits {
                 _ => format!("{value:.2}"),
             },
             Self::Significant { digits, decimals_max } => significant(value, digits.into(), decimals_max.into()),
+            Self::AsGiven => {
+                let text = significant(value, 5, 12);
+                let is_all = text.parse().is_ok_and(|read: f64| (read - value).abs() <= value.abs() * 1e-9);
+                if is_all { text } else { Self::THREE.write(value) }
+            }
         }
     }
 

@@ -50,7 +50,7 @@ impl Page {
             self.step(&format!("devices that fail in a year: {}{assumed}", rates.join(", ")));
         }
         if let Some(loss) = survival.loss_over_years {
-            let (devices, years) = (survival.devices_of_one_copy, words::years(budgets.years));
+            let (devices, years) = (survival.devices_of_one_copy, words::years_limit(budgets.years));
             self.step(&format!("one of {devices} fails within {years}: {} of such designs", words::percent(loss)));
         }
         if let Some(total) = survival.two_copies_total {
@@ -77,7 +77,7 @@ impl Page {
         }
         self.flash_a_day(endurance, budgets);
         self.promotions(endurance);
-        let budget = words::years(budgets.years);
+        let budget = words::years_limit(budgets.years);
         let is = match (endurance.lifetime_years, endurance.lifetime_range_years) {
             (Some(years), _) if endurance.lifetime_is_lower_bound => format!("more than {}", words::years(years)),
             (Some(years), _) => words::years(years),

@@ -9,7 +9,7 @@ pub(super) fn price_of(candidate: &Candidate, years: f64) -> String {
     let Cost { currency, per_month, total, .. } = &candidate.cost;
     match candidate.is_rented() {
         true => format!("{} {currency} a month", words::money(*per_month)),
-        false => format!("{} {currency} over {}", words::money(*total), words::years(years)),
+        false => format!("{} {currency} over {}", words::money(*total), words::years_limit(years)),
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn survival_of(candidate: &Candidate, years: f64) -> String {
     };
     if let Some(loss) = survival.loss_over_years {
         let assumed = if survival.rates_are_assumed { ", at an assumed rate" } else { "" };
-        text += &format!(" ({} of such designs in {}{assumed})", words::percent(loss), words::years(years));
+        text += &format!(" ({} of such designs in {}{assumed})", words::percent(loss), words::years_limit(years));
     }
     if let Some(total) = survival.two_copies_total {
         let currency = &cost.currency;

@@ -46,7 +46,7 @@ fn refused(no_plan: &NoPlan, currency: &str) -> String {
 }
 
 fn planned(plan: &MixPlan, one: &WorkloadPlan, currency: &str) -> String {
-    let years = words::years(one.budgets.years);
+    let years = words::years_limit(one.budgets.years);
     let cost = &plan.verified.design.cost;
     let mut text = format!("{}\n", plan.title);
     text += &format!(
@@ -76,7 +76,7 @@ fn planned(plan: &MixPlan, one: &WorkloadPlan, currency: &str) -> String {
 fn verified(plan: &MixPlan, one: &WorkloadPlan) -> String {
     let design = &plan.verified.design;
     let p99 = design.judgement.worst_p99.map_or("-".into(), |worst| words::time(worst.p99_us));
-    let budget = one.budgets.p99_us.map_or("none".into(), words::time);
+    let budget = one.budgets.p99_us.map_or("none".into(), words::time_limit);
     match plan.verified.keeps_budgets {
         true => format!(
             "Simulated, it keeps every budget: worst p99 {p99} (the model: {}), the budget {budget}.\n",

@@ -30,7 +30,7 @@ pub(super) fn ruled_out(volumes: &Part<'_>, ordered: &Ordered, budgets: &Limits)
                 "lets {} through, and the busiest time asks for {}: more than {} of it",
                 rate(peak),
                 rate(share(busy)),
-                words::percent(budgets.utilisation)
+                words::percent_limit(budgets.utilisation)
             );
             return Some((what, reason));
         }
@@ -46,7 +46,7 @@ pub(super) fn ruled_out(volumes: &Part<'_>, ordered: &Ordered, budgets: &Limits)
     let latency = settings.latency.read.p99.min(settings.latency.write.p99).as_micros_f64();
     // The 99th percentile of a simulated sample is near that of the distribution.
     if latency > budgets.p99_us * (1.0 + NOISE) {
-        let (latency, budget) = (words::time(latency), words::time(budgets.p99_us));
+        let (latency, budget) = (words::time(latency), words::time_limit(budgets.p99_us));
         let reason = format!("99 % of its requests take up to {latency} without any load, the budget is {budget}");
         return Some(("latency", reason));
     }
