@@ -82,6 +82,9 @@ pub enum Sharing {
 }
 
 impl Resource {
+    /// The name of room for data, which is in bytes.
+    pub const CAPACITY: &str = "capacity";
+
     /// A resource whose loads add up.
     pub fn summed(name: impl Into<String>, per_device: f64, loads: Vec<f64>) -> Self {
         Self { name: name.into(), per_device, loads, sharing: Sharing::Summed }
@@ -89,7 +92,7 @@ impl Resource {
 
     /// Room for data: `bytes` per device, of which the share `utilisation` (above 0, at most 1) may be used.
     pub fn capacity(classes: &[DataClass], bytes: f64, utilisation: f64) -> Self {
-        Self::summed("capacity", bytes * utilisation, classes.iter().map(|class| class.bytes).collect())
+        Self::summed(Self::CAPACITY, bytes * utilisation, classes.iter().map(|class| class.bytes).collect())
     }
 }
 

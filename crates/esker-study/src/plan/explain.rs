@@ -2,12 +2,12 @@
 
 use esker_core::words;
 use esker_plan::{
-    BreakEven, Clash, Constraint, LimitChange, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings,
+    BreakEven, Clash, Constraint, LimitChange, LimitUse, Outcome, Problem, Remedy, Resource, Solution, SolverSettings,
     break_even, clash, constraint_costs, remedies, runners_up,
 };
 use esker_results::study::plan::{BreakEvenPrice, NoPlan, OtherPlan, PlanConstraint, PlanRemedy};
 
-use super::model::Corrections;
+use super::model::{Corrections, POWER, WRITES};
 use super::planner::Planner;
 use super::solved::{Found, Solved, Unplanned, fault, observer};
 use crate::StudyError;
@@ -64,7 +64,7 @@ impl Planner<'_> {
                     Found::NoPlan(_) => continue,
                 }
             }
-            all.push(self.remedy(&remedy));
+            all.push(self.remedy(problem, &remedy));
         }
         Ok(Some(all))
     }
@@ -78,17 +78,34 @@ impl Planner<'_> {
         }
     }
 
-    fn remedy(&self, remedy: &Remedy) -> PlanRemedy {
+    fn remedy(&self, problem: &Problem, remedy: &Remedy) -> PlanRemedy {
         let change = |change: &LimitChange| {
-            let [from, to] = match (change.constraint, self.prepared.budgets.p99_us) {
-                // The budget is what is given, not how many times it.
-                (Constraint::PairLimit(_), Some(p99_us)) => [words::time(p99_us), words::time(p99_us * change.to)],
-                _ => [change.from, change.to].map(words::factor),
-            };
+            let [from, to] = [change.from, change.to].map(|limit| self.limit_text(problem, change.constraint, limit));
             format!("{} from {from} to {to}", change.name)
         };
         let changes: Vec<String> = remedy.changes.iter().map(change).collect();
         PlanRemedy { text: changes.join(", "), cost: remedy.cost }
+    }
+
+    /// A limit with its unit.
+    fn limit_text(&self, problem: &Problem, constraint: Constraint, limit: f64) -> String {
+        match constraint {
+            // The budget is what is given, not how many times it.
+            Constraint::PairLimit(_) => match self.prepared.budgets.p99_us {
+                Some(p99_us) => words::time_limit(p99_us * limit),
+                None => words::number_limit(limit),
+            },
+            Constraint::Total(at) if problem.totals[at].name == POWER => format!("{} W", words::number_limit(limit)),
+            Constraint::Resource { device_type, resource } => {
+                match problem.types[device_type].resources[resource].name.as_str() {
+                    Resource::CAPACITY => words::on_sale(limit as u64),
+                    WRITES => format!("{} a day", words::on_sale(limit as u64)),
+                    // All others are shares of the time.
+                    _ => words::percent_limit(limit),
+                }
+            }
+            Constraint::Total(_) | Constraint::CountMax(_) | Constraint::Installed(_) => words::count(limit as u64),
+        }
     }
 
     /// What the constraints cost that have to do with the types in the plan.

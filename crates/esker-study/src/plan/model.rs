@@ -19,6 +19,10 @@ const DISK_UTILISATION: f64 = 0.5;
 
 /// How the names of limits begin that say how busy devices may be.
 pub(super) const TIME: &str = "time";
+/// The limit for the writes of a day, which is in bytes.
+pub(super) const WRITES: &str = "writes a day";
+/// The limit for what devices draw, which is in watts.
+pub(super) const POWER: &str = "power";
 
 /// What earlier rounds found out about the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +94,7 @@ impl Model<'_> {
         if let Some(most) = self.settings.power {
             let draws = |one: &PlanType<'_>| copies * one.watts().unwrap_or(0.0);
             let per_device = self.types.iter().map(draws).collect();
-            totals.push(TotalLimit { name: "power".into(), per_device, limit: most.0 as f64 / 1e6 });
+            totals.push(TotalLimit { name: POWER.into(), per_device, limit: most.0 as f64 / 1e6 });
         }
         let pair_limits = self.response_time(moments, corrections).into_iter().collect();
         Problem { classes, types, totals, pair_limits }
@@ -113,7 +117,7 @@ impl Model<'_> {
                 |class: &ClassOfData| class.total.written_bytes as f64 * self.days_of_trace * corrections.writes[at];
             let mut loads: Vec<f64> = self.classes.classes.iter().map(written).collect();
             loads.resize(classes.len(), 0.0);
-            resources.push(Resource::summed("writes a day", each, loads));
+            resources.push(Resource::summed(WRITES, each, loads));
         }
         // Idle devices cost least: so the bound of the problem is one of what is paid, too.
         // Nobody knows whether a device fits whose power is not known.

@@ -308,7 +308,7 @@ fn power_is_limited() {
     let none = planned_with(PlanSettings { power: Some(less), ..settings(hot(folder.path())) }).no_plan.unwrap();
     assert!(none.clash.contains(&"power".to_string()), "{none:?}");
     // What is printed is enough, and the plan that it leads to costs what is printed beside it.
-    let printed = |remedy: &str| remedy.strip_prefix("power from ")?.split_once(" to ").map(|(_, to)| format!("{to}W"));
+    let printed = |text: &str| text.strip_prefix("power from ")?.split_once(" to ").map(|(_, to)| to.to_string());
     let (power, cost) = none.remedies.iter().find_map(|one| Some((printed(&one.text)?, one.cost))).unwrap();
     let helped =
         planned_with(PlanSettings { power: Some(power.parse().unwrap()), rounds: 1, ..settings(hot(folder.path())) });
@@ -357,6 +357,17 @@ fn without_a_plan_there_is_what_clashes_and_what_helps() {
     assert!((now.cost - remedy.cost).abs() <= 0.01 * now.cost, "{} {}", now.cost, remedy.cost);
 }
 
+/// 20 TB do not fit on one drive: more drives help, or larger ones.
+#[test]
+fn what_helps_is_said_with_its_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = written(folder.path(), 20.0, &[]);
+    settings.budgets.devices = Some(1);
+    let why = planned(settings).unwrap().no_plan.unwrap();
+    let said: Vec<&str> = why.remedies.iter().map(|one| one.text.as_str()).collect();
+    assert!(said.contains(&"Micron 5400 PRO, 7.68 TB: capacity from 6.528 TB to 21 TB"), "{said:?}");
+}
+
 /// No disk answers within a millisecond. The smallest budget that helps is what the disk needs, and with it there is a
 /// plan.
 #[test]
@@ -364,13 +375,13 @@ fn a_response_time_that_no_device_has_is_a_clash_with_what_helps() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = hot(folder.path());
     settings.catalogue = settings.catalogue.only(&["toshiba-mg10"]).unwrap();
-    settings.budgets = Budgets { p99_us: Some(1_000.0), headroom: Some(1.0), devices: None, ..settings.budgets };
+    settings.budgets = Budgets { p99_us: Some(1_250.0), headroom: Some(1.0), devices: None, ..settings.budgets };
     let found = planned(settings.clone()).unwrap();
     let why = found.no_plan.unwrap();
     assert!(why.reason.contains("is allowed on no type of device: response time forbids it"), "{}", why.reason);
     assert_eq!((found.plan.is_none(), &why.clash[..]), (true, &["response time".to_string()][..]));
     let [remedy] = &why.remedies[..] else { panic!("{why:?}") };
-    let milliseconds = remedy.text.strip_prefix("response time from 1 ms to ").and_then(|to| to.strip_suffix(" ms"));
+    let milliseconds = remedy.text.strip_prefix("response time from 1.25 ms to ").and_then(|to| to.strip_suffix(" ms"));
     settings.budgets.p99_us = milliseconds.map(|number| number.parse::<f64>().unwrap() * 1e3);
     let now = tried(&PlanSettings { rounds: 1, ..super::tests::settings(settings) }).unwrap();
     // What helps costs what the plan costs that is made with it, with all seconds that it has to keep.
