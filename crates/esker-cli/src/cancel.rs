@@ -2,9 +2,11 @@
 //! itself if the work does not: it may wait for a pipe, a terminal or an open file that never comes. A second one ends
 //! it at once.
 
-use std::io::{IsTerminal, Write};
+use std::io::{Error, IsTerminal, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -15,11 +17,16 @@ const SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 const PATIENCE: Duration = Duration::from_millis(500);
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
+/// The signals that were blocked already when the program began.
+static FOUND: OnceLock<SigSet> = OnceLock::new();
 /// The exit status, as shells have it: 128 and the number of the signal.
 static STATUS: AtomicU8 = AtomicU8::new(128 + Signal::SIGINT as u8);
 
 /// Begins to wait for signals. `report` says that the program was interrupted, where the work cannot.
 pub(crate) fn install(report: fn()) {
+    if let Ok(found) = SigSet::thread_get_mask() {
+        FOUND.get_or_init(|| found);
+    }
     // A write beyond the largest size of a file that is allowed (`ulimit -f`) fails like any other once the signal
     // that comes with it is blocked, and what was begun is removed.
     let _ = SigSet::from_iter([Signal::SIGXFSZ]).thread_block();
@@ -32,6 +39,14 @@ pub(crate) fn install(report: fn()) {
             let _ = signals.thread_unblock();
         }
     }
+}
+
+/// Has `command` begin with the signals as this program found them. It would inherit that they are blocked, and so
+/// would all that it starts: none of that could be ended by them.
+pub(crate) fn as_found(command: &mut Command) -> &mut Command {
+    let Some(found) = FOUND.get().copied() else { return command };
+    // SAFETY: the closure makes one system call, and needs neither a lock nor memory.
+    unsafe { command.pre_exec(move || found.thread_set_mask().map_err(Error::from)) }
 }
 
 /// The signals that are not ignored. Programs under `nohup`, and those in the background of a script, inherit that some

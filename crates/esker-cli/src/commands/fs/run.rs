@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use crate::args::FsRunArguments;
+use crate::cancel;
 use crate::failure::Failure;
 
 const LIBRARY: &str = "libesker_scm_preload.so";
@@ -33,7 +34,7 @@ pub(super) fn run(arguments: &FsRunArguments) -> Result<ExitCode, Failure> {
         preload.push(others);
     }
     let (program, rest) = arguments.command.split_first().expect("the arguments ask for a command");
-    let error = Command::new(program).args(rest).env(PRELOAD, preload).exec();
+    let error = cancel::as_found(Command::new(program).args(rest).env(PRELOAD, preload)).exec();
     Err(Failure::input(format!("{}: {error}", program.display()))
         .with_hint("give the program as a shell would find it"))
 }

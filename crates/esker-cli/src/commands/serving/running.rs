@@ -9,6 +9,7 @@ use esker_volume::Signal as WakeSignal;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::cancel;
 use crate::failure::Failure;
 
 /// A command that runs while something is served.
@@ -22,10 +23,9 @@ impl Running {
     /// Starts the command, which has the first of `uris` as `uri` in its environment, and all of them, with blanks
     /// between, as `uris`. The signal is given when it has ended.
     pub(super) fn start(command: &str, uris: &[String], signal: WakeSignal) -> Result<Self, Failure> {
-        let mut child: Child = Command::new("sh")
-            .args(["-c", command])
-            .env("uri", uris.first().map_or("", |uri| uri))
-            .env("uris", uris.join(" "))
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).env("uri", uris.first().map_or("", |uri| uri)).env("uris", uris.join(" "));
+        let mut child: Child = cancel::as_found(&mut shell)
             .spawn()
             .map_err(|error| Failure::work(format!("cannot run a shell: {error}")))?;
         let process = Pid::from_raw(child.id().cast_signed());

@@ -154,7 +154,7 @@ fn start(devices: &[PathBuf], folder: &Path) -> Result<Child, Failure> {
     devices.iter().for_each(|device| _ = command.arg("-d").arg(device));
     ["queue", "issue", "complete"].iter().for_each(|action| _ = command.args(["-a", action]));
     let started = command.arg("-D").arg(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    started.spawn().map_err(|error| match error.kind() {
+    cancel::as_found(started).spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::work("blktrace is not installed")
             .with_hint("install it: apt-get install blktrace, dnf install blktrace or zypper install blktrace"),
         _ => Failure::work(format!("blktrace: {error}")),

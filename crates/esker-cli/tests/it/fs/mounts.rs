@@ -261,6 +261,23 @@ fn run_reaches_the_pool_by_the_library() {
 }
 
 #[test]
+fn programs_that_run_are_ended_by_signals() {
+    let run =
+        |script: &str| esker_in(Path::new("."), &["fs", "run", "--library", "/dev/null", "--", "sh", "-c", script]);
+    let blocked = "exec grep SigBlk /proc/self/status";
+    let expected = Command::new("sh").args(["-c", blocked]).output().unwrap();
+    assert_eq!(run(blocked).stdout.as_bytes(), expected.stdout);
+    for name in ["INT", "TERM", "HUP"] {
+        let ended = run(&format!("kill -{name} $$; echo it goes on"));
+        assert_eq!((ended.code, &*ended.stdout), (-1, ""), "{name}: by the signal");
+    }
+    // The largest size of a file, in 512 bytes.
+    let folder = tempfile::tempdir().unwrap();
+    let large = format!("ulimit -c 0; ulimit -f 8; head -c 8192 /dev/zero >{}/a; echo $?", folder.path().display());
+    assert_eq!(run(&large).stdout, "153\n", "128 and the number of the signal");
+}
+
+#[test]
 fn a_populated_pool_has_all_of_its_memory() {
     if !may_mount() {
         return;

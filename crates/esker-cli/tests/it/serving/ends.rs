@@ -74,13 +74,16 @@ fn a_volume_is_served_while_a_command_runs() {
 #[test]
 fn a_command_ends_with_the_server() {
     let home = home();
-    // The shell tells once it is there.
-    let mut server = Server::start(home.path(), &["--run", "touch runs; while :; do sleep 0.01; done"]);
-    while !home.path().join("runs").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(2));
+    // The shell tells once it is there. It, and a program in its place, which takes signals as it finds them.
+    for command in ["touch runs; while :; do sleep 0.01; done", ": >runs; exec sleep 100"] {
+        let mut server = Server::start(home.path(), &["--run", command]);
+        while !home.path().join("runs").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        server.signal(Signal::SIGTERM);
+        assert_eq!(server.ended(), (Some(143), String::new()));
+        fs::remove_file(home.path().join("runs")).unwrap();
     }
-    server.signal(Signal::SIGTERM);
-    assert_eq!(server.ended(), (Some(143), String::new()));
 }
 
 #[test]
