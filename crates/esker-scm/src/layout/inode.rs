@@ -124,6 +124,11 @@ impl Inode {
         self.permissions & 0o6000 != 0
     }
 
+    /// Whether the next read has to be noted (relatime): it was not read since it was changed.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.accessed <= self.modified.max(self.changed)
+    }
+
     /// A null file without space.
     pub(crate) const NULL: Inode = Inode {
         kind: Kind::Null,

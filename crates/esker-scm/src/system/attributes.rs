@@ -150,8 +150,7 @@ impl<P: Persist> FileSystem<P> {
     pub fn note_read(&self, caller: &Caller<'_>, handle: &Handle) -> FsResult<()> {
         self.look(|work| {
             // Changes of names do not come by the open directory, so it does not know whether there were any.
-            let shown = work.attributes(handle.number())?;
-            if shown.accessed <= shown.modified.max(shown.changed) {
+            if work.shown(handle.number())?.is_unread() {
                 handle.node.set_accessed(caller.now);
             }
             Ok(())
@@ -179,7 +178,7 @@ impl<P: Persist> FileSystem<P> {
                 times.settle(&mut inode);
             }
             change(caller, &mut inode, changes)?;
-            work.put_inode(number, &inode)?;
+            work.put_changed(caller, number, &mut inode)?;
             if let Some(node) = node {
                 // The inode shows them, or what the call gave it instead. A change that is refused leaves them.
                 if let Some(times) = times {
@@ -193,13 +192,18 @@ impl<P: Persist> FileSystem<P> {
 }
 
 impl<P: Persist> Work<'_, P> {
-    /// What inode `number` says, with times that only memory knows.
+    /// What inode `number` says of itself.
     pub(super) fn attributes(&self, number: u64) -> FsResult<Attributes> {
+        Ok(Attributes::of(number, &self.shown(number)?))
+    }
+
+    /// Inode `number`, with times that only memory knows.
+    fn shown(&self, number: u64) -> FsResult<Inode> {
         let mut inode = self.inode(number)?;
         if let Some(times) = self.state.open.get(&number).and_then(|node| node.unsettled()) {
             times.settle(&mut inode);
         }
-        Ok(Attributes::of(number, &inode))
+        Ok(inode)
     }
 }
 
@@ -221,7 +225,6 @@ fn change(caller: &Caller<'_>, inode: &mut Inode, changes: &Changes) -> FsResult
     if let Some(time) = changes.modified {
         inode.modified = set_time(caller, &old, time)?;
     }
-    inode.changed = caller.now;
     Ok(())
 }
 
@@ -261,5 +264,71 @@ fn set_time(caller: &Caller<'_>, inode: &Inode, time: SetTime) -> FsResult<Momen
             caller.check_owner(inode)?;
             Ok(moment)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Mode;
+    use crate::persist::Recording;
+    use crate::system::{NewFile, ROOT, RenameFlags, SetXattr, mkfs};
+
+    type System = FileSystem<Recording>;
+
+    /// What changes file `a`, without writing to it.
+    type Change = Box<dyn Fn(&System, &Caller<'_>, u64) -> FsResult<()>>;
+
+    fn changes() -> Vec<Change> {
+        let at = |moment| Some(SetTime::At(Moment(moment)));
+        let none = Changes::default();
+        let attributes = [
+            Changes { permissions: Some(0o600), ..none },
+            Changes { user: Some(7), ..none },
+            Changes { group: Some(7), ..none },
+            Changes { accessed: Some(SetTime::Now), ..none },
+            Changes { accessed: at(5), ..none },
+            Changes { modified: at(5), ..none },
+        ];
+        let set = |changes| -> Change {
+            Box::new(move |system, caller, number| system.set_attributes(caller, number, &changes).map(drop))
+        };
+        let mut all: Vec<Change> = attributes.into_iter().map(set).collect();
+        all.push(Box::new(|system, caller, number| system.link(caller, number, ROOT, b"b").map(drop)));
+        all.push(Box::new(|system, caller, _| system.unlink(caller, ROOT, b"b")));
+        all.push(Box::new(|system, caller, _| {
+            system.rename(caller, (ROOT, b"a"), (ROOT, b"other"), RenameFlags::Exchange)
+        }));
+        all.push(Box::new(|system, caller, _| {
+            system.rename(caller, (ROOT, b"other"), (ROOT, b"c"), RenameFlags::Replace)
+        }));
+        all.push(Box::new(|system, caller, number| system.set_xattr(caller, number, (b"user.a", b"1"), SetXattr::Set)));
+        all.push(Box::new(|system, caller, number| system.remove_xattr(caller, number, b"user.a")));
+        // Later than all others: from then on, no read is noted.
+        all.push(set(Changes { accessed: at(i64::MAX), ..none }));
+        all.push(set(Changes { permissions: Some(0o644), ..none }));
+        all
+    }
+
+    #[test]
+    fn a_read_of_an_open_file_is_noted_once_after_each_change() {
+        let pool = Recording::new(vec![0; 256 << 12]);
+        mkfs(&pool, [7; 16], &Caller::root(Moment(1))).unwrap();
+        let system = System::mount(pool, Mode::Metadata).unwrap();
+        let at = |now| Caller::root(Moment(now));
+        let make = |name: &[u8]| system.make(&at(10), ROOT, name, &NewFile::new(Kind::File, 0o644)).unwrap().number;
+        let (number, _) = (make(b"a"), make(b"other"));
+        let handle = system.open(number).unwrap();
+        let shown = || system.attributes(number).unwrap();
+        for (now, change) in (1..).map(|round| 100 * round).zip(changes()) {
+            change(&system, &at(now), number).unwrap();
+            for now in [now + 10, now + 20] {
+                let before = shown();
+                let is_noted = before.accessed <= before.modified.max(before.changed);
+                system.read(&at(now), &handle, 0, &mut [0; 1]).unwrap();
+                assert_eq!(shown().accessed, if is_noted { Moment(now) } else { before.accessed }, "at {now}");
+            }
+        }
+        system.close(handle).unwrap();
     }
 }

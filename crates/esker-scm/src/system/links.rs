@@ -91,10 +91,9 @@ impl<P: Persist> Work<'_, P> {
             return Err(FsError::NotFound);
         }
         inode.links = inode.links.checked_add(1).ok_or(FsError::TooManyLinks)?;
-        inode.changed = caller.now;
         self.add_name(parent, &mut directory, name, (number, inode.kind))?;
         (directory.modified, directory.changed) = (caller.now, caller.now);
-        self.put_inode(number, &inode)?;
+        self.put_changed(caller, number, &mut inode)?;
         self.put_inode(parent, &directory)?;
         Ok(Attributes::of(number, &inode))
     }
@@ -102,20 +101,18 @@ impl<P: Persist> Work<'_, P> {
     /// Inode `number`, no directory, has lost a name.
     pub(super) fn drop_link(&mut self, caller: &Caller<'_>, number: u64, mut inode: Inode) -> FsResult<()> {
         inode.links = inode.links.checked_sub(1).ok_or(FsError::Damaged(Damage::Inode(number)))?;
-        inode.changed = caller.now;
-        self.keep_or_make_null(number, inode)
+        self.keep_or_make_null(caller, number, inode)
     }
 
     /// Directory `number` has lost its name.
     pub(super) fn drop_directory(&mut self, caller: &Caller<'_>, number: u64, mut inode: Inode) -> FsResult<()> {
         inode.links = 0;
-        inode.changed = caller.now;
-        self.keep_or_make_null(number, inode)
+        self.keep_or_make_null(caller, number, inode)
     }
 
-    fn keep_or_make_null(&mut self, number: u64, mut inode: Inode) -> FsResult<()> {
+    fn keep_or_make_null(&mut self, caller: &Caller<'_>, number: u64, mut inode: Inode) -> FsResult<()> {
         if inode.links > 0 || self.is_open(number) {
-            return self.put_inode(number, &inode);
+            return self.put_changed(caller, number, &mut inode);
         }
         self.make_null(number, &mut inode)
     }

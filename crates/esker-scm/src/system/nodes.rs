@@ -26,7 +26,7 @@ pub(crate) struct Node {
     modified: AtomicI64,
     /// When it was read last, if its inode is to say so and does not yet, else [`NEVER`].
     accessed: AtomicI64,
-    /// Whether the next read has to be noted (relatime): the file was not read since it was written.
+    /// Whether the next read has to be noted, as [`Inode::is_unread`] has it.
     is_unread: AtomicBool,
     pub(super) data: RwLock<Data>,
 }
@@ -101,6 +101,11 @@ impl Node {
         }
     }
 
+    /// The inode has been changed, other than by a write.
+    pub(super) fn note_changed(&self, inode: &Inode) {
+        self.is_unread.store(inode.is_unread(), Ordering::Relaxed);
+    }
+
     /// Notes reads and writes of clients.
     pub(super) fn note_shared_times(&self, data: &Data) {
         let Some(shared) = &data.shared else { return };
@@ -118,7 +123,7 @@ impl Node {
         self.is_unread.store(true, Ordering::Relaxed);
     }
 
-    /// Notes a read, if it is the first since the last write.
+    /// Notes a read, if it is the first since the last change.
     #[inline]
     pub(super) fn note_accessed(&self, now: Moment) {
         if self.is_unread.load(Ordering::Relaxed) {
@@ -220,7 +225,6 @@ impl<P: Persist> Work<'_, P> {
         let inode = self.inode(number)?;
         let extents = if inode.kind == Kind::File { self.extents(&inode)? } else { Extents::default() };
         let data = Data { size: inode.size, extents, shared: None };
-        let is_unread = inode.accessed <= inode.modified.max(inode.changed);
         let node = Arc::new(Node {
             number,
             kind: inode.kind,
@@ -228,7 +232,7 @@ impl<P: Persist> Work<'_, P> {
             handles: AtomicU64::new(1),
             modified: AtomicI64::new(NEVER),
             accessed: AtomicI64::new(NEVER),
-            is_unread: AtomicBool::new(is_unread),
+            is_unread: AtomicBool::new(inode.is_unread()),
             data: RwLock::new(data),
         });
         self.state.open.insert(number, node.clone());

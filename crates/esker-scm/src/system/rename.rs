@@ -163,8 +163,7 @@ impl<P: Persist> Work<'_, P> {
             directories.to_inode.links += 1;
             inode.parent = directories.to;
         }
-        inode.changed = caller.now;
-        self.put_inode(moved.inode, &inode)?;
+        self.put_changed(caller, moved.inode, &mut inode)?;
         self.put_directories(caller, directories)
     }
 
@@ -200,9 +199,8 @@ impl<P: Persist> Work<'_, P> {
                 other_inode.parent = directories.from;
             }
         }
-        (inode.changed, other_inode.changed) = (caller.now, caller.now);
-        self.put_inode(moved.inode, &inode)?;
-        self.put_inode(other.inode, &other_inode)?;
+        self.put_changed(caller, moved.inode, &mut inode)?;
+        self.put_changed(caller, other.inode, &mut other_inode)?;
         self.put_directories(caller, directories)
     }
 

@@ -1,6 +1,7 @@
 //! One call's work: reads of metadata, a transaction, and what follows from it in memory if it is committed.
 
 use super::State;
+use super::permission::Caller;
 use crate::directory::NameChange;
 use crate::error::{Damage, FsError, FsResult};
 use crate::layout::inode::{INODE, Inode, PER_PAGE};
@@ -122,6 +123,16 @@ impl<'a, P: Persist> Work<'a, P> {
         let mut old = [0; INODE];
         self.read(at, &mut old);
         self.state.transaction.put_changed_lines(at, &old, &inode.encode(number));
+        Ok(())
+    }
+
+    /// Stores inode `number`, which the caller changes now. If it is open, that says whether the next read is noted.
+    pub(super) fn put_changed(&mut self, caller: &Caller<'_>, number: u64, inode: &mut Inode) -> FsResult<()> {
+        inode.changed = caller.now;
+        self.put_inode(number, inode)?;
+        if let Some(node) = self.state.open.get(&number) {
+            node.note_changed(inode);
+        }
         Ok(())
     }
 

@@ -115,8 +115,7 @@ impl<P: Persist> FileSystem<P> {
                 let mut old_inode = work.any_inode(old)?;
                 work.make_null(old, &mut old_inode)?;
             }
-            inode.changed = caller.now;
-            work.put_inode(number, &inode)
+            work.put_changed(caller, number, &mut inode)
         })
     }
 }
