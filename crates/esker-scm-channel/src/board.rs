@@ -226,6 +226,10 @@ impl SharedRecord for Record {
         self.set_flag(HAS_SET_ID, has_set_id);
     }
 
+    fn set_unread(&self) {
+        self.word(UNREAD).store(1, Ordering::Relaxed);
+    }
+
     fn take_modified(&self) -> Option<Moment> {
         self.take_time(MODIFIED)
     }

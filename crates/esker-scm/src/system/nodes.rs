@@ -27,7 +27,7 @@ pub(crate) struct Node {
     /// When it was read last, if its inode is to say so and does not yet, else [`NEVER`].
     accessed: AtomicI64,
     /// Whether the next read has to be noted, as [`Inode::is_unread`] has it.
-    is_unread: AtomicBool,
+    pub(super) is_unread: AtomicBool,
     pub(super) data: RwLock<Data>,
 }
 
@@ -94,16 +94,24 @@ impl Node {
     /// The permissions have changed.
     pub(super) fn note_permissions(&self, inode: &Inode) {
         self.has_set_id.store(inode.has_set_id(), Ordering::Relaxed);
+        self.tell_clients(|shared| shared.set_has_set_id(inode.has_set_id()));
+    }
+
+    fn tell_clients(&self, tell: impl FnOnce(&dyn SharedRecord)) {
+        // Whoever has it locked tells them when it unlocks it.
         if let Ok(data) = self.data.try_read()
             && let Some(shared) = &data.shared
         {
-            shared.set_has_set_id(inode.has_set_id());
+            tell(&**shared);
         }
     }
 
     /// The inode has been changed, other than by a write.
     pub(super) fn note_changed(&self, inode: &Inode) {
         self.is_unread.store(inode.is_unread(), Ordering::Relaxed);
+        if inode.is_unread() {
+            self.tell_clients(|shared| shared.set_unread());
+        }
     }
 
     /// Notes reads and writes of clients.

@@ -12,6 +12,7 @@ use crate::error::{FsError, FsResult};
 use crate::layout::{PAGE, Stretch};
 use crate::persist::Persist;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, RwLockWriteGuard};
 
 /// Most pages that clients are believed to have written between two calls: 64 GiB.
@@ -43,6 +44,9 @@ impl Drop for Locked<'_> {
         if let Some(shared) = &self.locked_record {
             shared.set_size(self.data.size);
             shared.set_has_set_id(self.node.has_set_id());
+            if self.node.is_unread.load(Ordering::Relaxed) {
+                shared.set_unread();
+            }
             shared.unlock();
         }
     }

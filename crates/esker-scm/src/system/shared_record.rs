@@ -17,6 +17,9 @@ pub trait SharedRecord: fmt::Debug + Send + Sync {
     /// Whether a client's write would have to take set-user-id away.
     fn set_has_set_id(&self, has_set_id: bool);
 
+    /// The file has changed: the next read of a client has to be noted.
+    fn set_unread(&self);
+
     /// When a client has written since the last call.
     fn take_modified(&self) -> Option<Moment>;
 

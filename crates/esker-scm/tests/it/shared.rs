@@ -2,8 +2,8 @@
 
 use crate::drive::new_pool;
 use esker_scm::{
-    Allocate, Caller, CleanerSettings, FileSystem, Handle, Kind, Mode, Moment, NewFile, PAGE, Persist, ROOT, Recording,
-    SharedRecord, check,
+    Allocate, Caller, Changes, CleanerSettings, FileSystem, Handle, Kind, Mode, Moment, NewFile, PAGE, Persist, ROOT,
+    Recording, SharedRecord, check,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -16,6 +16,7 @@ struct Record {
     size: AtomicU64,
     modified: AtomicI64,
     written: AtomicU64,
+    is_unread: AtomicBool,
 }
 
 impl SharedRecord for Record {
@@ -32,6 +33,10 @@ impl SharedRecord for Record {
     }
 
     fn set_has_set_id(&self, _: bool) {}
+
+    fn set_unread(&self) {
+        self.is_unread.store(true, Ordering::Relaxed);
+    }
 
     fn take_modified(&self) -> Option<Moment> {
         Some(self.modified.swap(0, Ordering::Relaxed)).filter(|&moment| moment != 0).map(Moment)
@@ -158,6 +163,31 @@ fn times_of_clients_are_settled_by_fsync_and_end_before_those_of_later_calls() {
     let pool = Recording::new(system.persist().image());
     let again = FileSystem::mount(pool, Mode::Metadata).unwrap();
     assert_eq!(again.attributes(file.number()).unwrap().modified, Moment(50_000), "it is durable");
+}
+
+/// A call, and whether it changes the file.
+type Call<'a> = (&'a dyn Fn(&Caller<'_>), bool);
+
+/// A client notes its first read after each change, whoever made that.
+#[test]
+fn clients_are_told_of_changes_by_others() {
+    let system = FileSystem::mount(Recording::new(new_pool(512)), Mode::Metadata).unwrap();
+    let file = make(&system, "a");
+    system.append(&CALLER, &file, b"12345").unwrap();
+    let record = Arc::new(Record::default());
+    system.share(&file, record.clone()).unwrap();
+    let permissions = Changes { permissions: Some(0o600), ..Changes::default() };
+    let calls: [Call<'_>; 4] = [
+        (&|caller| _ = system.set_attributes(caller, file.number(), &permissions).unwrap(), true),
+        (&|caller| assert_eq!(system.write(caller, &file, 0, b"1").unwrap(), 1), true),
+        (&|caller| assert_eq!(system.read(caller, &file, 0, &mut [0]).unwrap(), 1), false),
+        (&|_| system.sync(&file).unwrap(), false),
+    ];
+    for (round, (call, is_change)) in (1..).zip(calls) {
+        record.is_unread.store(false, Ordering::Relaxed);
+        call(&Caller::root(Moment(10_000 * round)));
+        assert_eq!(record.is_unread.load(Ordering::Relaxed), is_change, "call {round}");
+    }
 }
 
 /// What clients say that they wrote is counted as wear, spread evenly, and no more than they can have written.
