@@ -199,7 +199,7 @@ impl<B: Slices + AsMut<[u8]>> Replies<B> {
             _ if kind & chunk::IS_ERROR != 0 => {
                 let error = read_error(fields, kind, command)?;
                 inbox.consume(whole);
-                requests.slot(slot).pending().error.get_or_insert(error);
+                requests.slot(slot).pending().failed(error).map_err(ClientError::Reply)?;
             }
             _ => return broken("a chunk does not fit the command"),
         }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use esker_core::Bytes;
+
 use super::coverage::Coverage;
 use super::settings::SubmitError;
 use super::{Rejection, RequestEnd};
@@ -21,6 +23,23 @@ pub(crate) struct PendingRequest<B, I> {
     pub(crate) error: Option<ErrorNumber>,
     /// Pieces of a read, or lists of extents, that have come.
     pub(crate) pieces: u32,
+    /// Errors that have come.
+    errors: u32,
+}
+
+impl<B, I> PendingRequest<B, I> {
+    /// The reply has an error. The first one counts; an error if there are more of them than the request has places
+    /// that can fail: without a limit, a reply that is nothing but errors would never end.
+    pub(crate) fn failed(&mut self, error: ErrorNumber) -> Result<(), &'static str> {
+        let (_, asked) = self.command.range();
+        // One for each sector, and one for the whole request.
+        if u64::from(self.errors) > u64::from(asked).div_ceil(Bytes::SECTOR.0) {
+            return Err("it has more errors than its request has sectors");
+        }
+        self.errors += 1;
+        self.error.get_or_insert(error);
+        Ok(())
+    }
 }
 
 /// Room for a request, whose memory is used again.
@@ -77,8 +96,8 @@ impl<B: Slices + AsMut<[u8]>, I> Requests<B, I> {
         let bytes = sent.as_ref().map_or(0, |_| command.payload());
         outbox.finish(0, bytes, sent, Some(slot));
         let (is_sent, is_answered) = (false, false);
-        entry.pending =
-            Some(PendingRequest { id, command, buffer: kept, is_sent, is_answered, error: None, pieces: 0 });
+        let (error, pieces, errors) = (None, 0, 0);
+        entry.pending = Some(PendingRequest { id, command, buffer: kept, is_sent, is_answered, error, pieces, errors });
         Ok(())
     }
 

@@ -83,6 +83,22 @@ fn errors_among_pieces_fail_the_read_at_its_end() {
 }
 
 #[test]
+fn a_reply_of_nothing_but_errors_ends() {
+    for (command, most) in [(READ, 2), (Command::Flush, 1)] {
+        let mut connection = Connection::open(true);
+        let cookie = connection.submit(command, (command == READ).then(|| vec![0; 512]));
+        let error = format!("668e33ef 0000 8001 {cookie} 00000006 00000005 0000");
+        for _ in 0..most {
+            connection.receive(&error);
+            assert!(connection.events.is_empty());
+        }
+        connection.receive(&error);
+        let failure = connection.failure().to_string();
+        assert!(failure.ends_with("it has more errors than its request has sectors"), "{failure}");
+    }
+}
+
+#[test]
 fn extents_are_listed() {
     let mut connection = Connection::open(true);
     let cookie = connection.submit(STATUS, None);
