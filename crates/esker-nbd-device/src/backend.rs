@@ -6,7 +6,7 @@ use esker_core::{Bytes, Nanos, RequestKind, Tag, TagSlab};
 use esker_nbd::{Command, ErrorNumber, ExportInfo};
 use esker_volume::{Backend, Ended, Operation, OperationData, PlacedError};
 
-use crate::connection::{ANSWER_LIMIT, Connection, Done};
+use crate::connection::{Connection, Done};
 use crate::payload::Payload;
 
 /// The longest request that carries no bytes: a multiple of all block sizes.
@@ -94,17 +94,32 @@ impl ExportBackend {
         self.ended.push(Ended { id, at: None, result, data });
     }
 
-    /// Sends and receives, as far as that is possible without waiting.
-    fn exchange(&mut self) {
+    /// Sends and receives, as far as that is possible without waiting. Returns true if requests have ended.
+    fn exchange(&mut self) -> bool {
         if self.lost.is_some() {
-            return;
+            return false;
         }
         let mut from_server = std::mem::take(&mut self.from_server);
         let received = self.connection.receive(&mut from_server);
+        let have_ended = !from_server.is_empty();
         from_server.drain(..).for_each(|done| self.request_ended(done));
         self.from_server = from_server;
         if let Err(error) = received.and_then(|()| self.connection.send()) {
             self.lose(&error);
+        }
+        have_ended
+    }
+
+    /// Exchanges what there is, and waits for more as long as `is_awaited`. Each answer gets its time.
+    fn exchange_while(&mut self, is_awaited: impl Fn(&Self) -> bool) {
+        self.exchange();
+        let mut deadline = None;
+        while self.lost.is_none() && is_awaited(self) {
+            match self.connection.wait(deadline.get_or_insert_with(|| self.connection.deadline())) {
+                Ok(()) if self.exchange() => deadline = None,
+                Ok(()) => {}
+                Err(error) => self.lose(&error),
+            }
         }
     }
 
@@ -235,13 +250,9 @@ impl Backend for ExportBackend {
 
     /// Waits for the end of an operation until the connection is watched.
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
-        self.exchange();
-        while self.connection.wire().waits_itself() && self.ended.is_empty() && !self.under_way.is_empty() {
-            match self.connection.wait(ANSWER_LIMIT) {
-                Ok(()) => self.exchange(),
-                Err(error) => self.lose(&error),
-            }
-        }
+        self.exchange_while(|this| {
+            this.connection.wire().waits_itself() && this.ended.is_empty() && !this.under_way.is_empty()
+        });
         ended.append(&mut self.ended);
     }
 
@@ -259,12 +270,7 @@ impl Drop for ExportBackend {
     /// connection is lost, or was given up.
     fn drop(&mut self) {
         self.connection.unwatch();
-        while self.lost.is_none() && self.connection.under_way() > 0 {
-            match self.connection.wait(ANSWER_LIMIT) {
-                Ok(()) => self.exchange(),
-                Err(error) => self.lose(&error),
-            }
-        }
+        self.exchange_while(|this| this.connection.under_way() > 0);
         if self.lost.is_none() {
             self.connection.leave();
         }

@@ -3,8 +3,9 @@
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::time::Duration;
 
-use esker_core::Tag;
+use esker_core::{Nanos, Tag};
 use esker_nbd::{ClientError, ClientEvent, ClientSession, ClientSettings, Command, ExportInfo, RequestEnd, TlsWish};
+use esker_volume::{Clock, SystemClock};
 use thiserror::Error;
 
 use crate::payload::Payload;
@@ -15,8 +16,9 @@ use crate::wire::Wire;
 /// Slices of one call of the operating system.
 const SLICES: usize = 128;
 
-/// How long a server may say nothing while its answer is waited for: as long as the devices of a volume that serves.
-pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// How long a server may take to open the export, and for each whole answer after that: as long as the devices of a
+/// volume that serves.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(30);
 
 /// Why an export cannot be reached.
 #[derive(Debug, Error)]
@@ -43,11 +45,34 @@ pub(crate) struct Connection {
     wire: Wire,
     session: ClientSession<Payload, Tag>,
     tls: Option<Box<TlsSession>>,
+    answer_limit: Nanos,
+}
+
+/// When what is waited for has to be there. A server that sends a byte now and then is no better than a silent one.
+pub(crate) struct Deadline {
+    clock: SystemClock,
+    limit: Nanos,
+}
+
+impl Deadline {
+    fn left(&self) -> io::Result<Duration> {
+        match self.limit.saturating_sub(self.clock.now()) {
+            Nanos::ZERO => {
+                Err(io::Error::new(ErrorKind::TimedOut, format!("it has not answered within {}", self.limit)))
+            }
+            Nanos(left) => Ok(Duration::from_nanos(left)),
+        }
+    }
 }
 
 impl Connection {
     /// Connects and opens the export.
     pub(crate) fn open(uri: &NbdUri) -> Result<(Self, ExportInfo), ConnectError> {
+        Self::open_within(uri, ANSWER_LIMIT)
+    }
+
+    /// The same for a server that gets `answer_limit` to open the export, and for each answer.
+    pub(crate) fn open_within(uri: &NbdUri, answer_limit: Nanos) -> Result<(Self, ExportInfo), ConnectError> {
         let certificates = uri.certificates.as_deref();
         let mut prepared = certificates.map(|folder| TlsSession::new(folder, &uri.server)).transpose()?;
         let wire = Wire::connect(&uri.server).map_err(ConnectError::Unreachable)?;
@@ -57,7 +82,8 @@ impl Connection {
             requests_max: u32::MAX,
             ..ClientSettings::open(&uri.export)
         };
-        let mut connection = Self { wire, session: ClientSession::new(settings), tls: None };
+        let mut connection = Self { wire, session: ClientSession::new(settings), tls: None, answer_limit };
+        let deadline = connection.deadline();
         loop {
             match connection.session.next_event() {
                 Some(ClientEvent::Opened(info)) => return Ok((connection, info)),
@@ -73,7 +99,7 @@ impl Connection {
                 Some(_) => unreachable!("no list is asked for, and nothing is under way"),
                 None => {
                     connection.send().map_err(ConnectError::Lost)?;
-                    connection.wait(ANSWER_LIMIT).map_err(ConnectError::Lost)?;
+                    connection.wait(&deadline).map_err(ConnectError::Lost)?;
                     connection.read().map_err(ConnectError::Lost)?;
                 }
             }
@@ -167,9 +193,14 @@ impl Connection {
         }
     }
 
-    /// Waits until there is something to read, or room for what is to be sent. May end early.
-    pub(crate) fn wait(&self, limit: Duration) -> io::Result<()> {
-        self.wire.wait(self.has_output(), limit)
+    /// Until when the server may take for an answer that is waited for from now on.
+    pub(crate) fn deadline(&self) -> Deadline {
+        Deadline { clock: SystemClock::start(), limit: self.answer_limit }
+    }
+
+    /// Waits until there is something to read, or room to send. May end early; an error after `deadline`.
+    pub(crate) fn wait(&self, deadline: &Deadline) -> io::Result<()> {
+        self.wire.wait(self.has_output(), deadline.left()?)
     }
 
     /// Ends the connection at once. Returns the requests that have no answer, with the buffers that the session does

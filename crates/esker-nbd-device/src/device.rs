@@ -87,8 +87,8 @@ pub struct ExportDevice {
 }
 
 impl ExportDevice {
-    /// Connects to the export at `uri`. Errors call it `name`; once it serves, waits of `io` watch it. May take as long
-    /// as the server takes, and a minute at most.
+    /// Connects to the export at `uri`. Errors call it `name`; once it serves, waits of `io` watch it. A server
+    /// gets ten seconds for each of its addresses to accept the connection, and 30 seconds to open the export.
     ///
     /// # Errors
     /// If it cannot be reached or cannot be a device.

@@ -55,7 +55,6 @@ impl Wire {
         let room = if sends { PollFlags::OUT } else { PollFlags::empty() };
         let limit = Timespec::try_from(limit).expect("a limit of less than 2^63 seconds");
         match poll(&mut [PollFd::new(&self.socket, PollFlags::IN | room)], Some(&limit)) {
-            Ok(0) => Err(io::Error::new(ErrorKind::TimedOut, "the server does not answer")),
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -1,8 +1,14 @@
 //! Servers that break the protocol.
 
-use crate::ExportDevice;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::Duration;
+
+use crate::backend::{Abilities, ExportBackend};
+use crate::connection::{ConnectError, Connection};
+use crate::{ExportDevice, NbdUri};
 use esker_core::{Nanos, RequestKind};
-use esker_volume::{BlockingBackend, Buffer, DeviceIo, DeviceLimits, OpenDevice, Operation, OperationData};
+use esker_volume::{Backend, BlockingBackend, Buffer, DeviceIo, DeviceLimits, OpenDevice, Operation, OperationData};
 
 use super::driver::{PATIENCE, WAYS};
 use super::plain_server::{FLUSH, FUA, Offer, PlainServer, TRIM, ZEROES};
@@ -54,4 +60,51 @@ fn lies_are_errors_and_nothing_else() {
         }
     }
     assert!(opened > 40 && failed > 20, "{opened} opened, {failed} of them failed");
+}
+
+/// Has a server send `first` at once, and then `rest` over and over, a byte every few milliseconds. Returns where.
+fn dribbling(folder: &tempfile::TempDir, first: Vec<u8>, rest: &'static [u8]) -> NbdUri {
+    let socket = folder.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut asked = stream.try_clone().unwrap();
+        std::thread::spawn(move || while asked.read(&mut [0; 64]).is_ok_and(|count| count > 0) {});
+        let sends = |stream: &mut UnixStream, bytes: &[u8]| stream.write_all(bytes).is_ok();
+        let mut goes_on = sends(&mut stream, &first);
+        for byte in rest.iter().cycle() {
+            std::thread::sleep(Duration::from_millis(5));
+            goes_on = goes_on && sends(&mut stream, &[*byte]);
+            if !goes_on {
+                return;
+            }
+        }
+    });
+    format!("nbd+unix:///?socket={}", socket.display()).parse().unwrap()
+}
+
+#[test]
+fn a_server_that_dribbles_is_left_when_its_time_is_over() {
+    // To the choice of an export: its name, over and over.
+    let name = b"\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x07\0\0\0\x03\0\0\0\x03\0\x01a";
+    let folder = tempfile::tempdir().unwrap();
+    let refused = b"\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x08\x80\0\0\x01\0\0\0\0";
+    let greeting = b"NBDMAGICIHAVEOPT\0\x03";
+    let uri = dribbling(&folder, [&greeting[..], refused].concat(), name);
+    let error = Connection::open_within(&uri, Nanos::from_millis(300)).err().unwrap();
+    assert!(matches!(&error, ConnectError::Lost(error) if error.kind() == ErrorKind::TimedOut), "{error}");
+    assert!(error.to_string().ends_with("it has not answered within 300ms"), "{error}");
+    // To a read: its bytes, which take longer than an answer may.
+    let folder = tempfile::tempdir().unwrap();
+    let old = [b"NBDMAGICIHAVEOPT\0\x02", &(1u64 << 20).to_be_bytes()[..], &(FLUSH | 1).to_be_bytes()].concat();
+    let reply = b"\x67\x44\x66\x98\0\0\0\0\0\0\0\x01\0\0\0\0";
+    let uri = dribbling(&folder, [&old[..], reply].concat(), b"a");
+    let (connection, info) = Connection::open_within(&uri, Nanos::from_millis(300)).unwrap();
+    let mut backend = ExportBackend::new(connection, Abilities::of(&info));
+    let read = Operation::new(RequestKind::Read, 0, 1 << 20, OperationData::Fill(Buffer::zeroed(1 << 20)));
+    backend.submit(Nanos::ZERO, 0, read);
+    let mut ended = Vec::new();
+    backend.take_ended(&mut ended);
+    let error = ended.remove(0).result.unwrap_err();
+    assert!(error.to_string().ends_with("it has not answered within 300ms"), "{error}");
 }
