@@ -26,6 +26,7 @@ use crate::served::Served;
 use crate::status::{ConnectionStatus, ServingStatus};
 use crate::tls::Tls;
 use crate::turns::Asking;
+use crate::waiting::Waiting;
 
 /// How clients are treated.
 #[derive(Clone, Debug)]
@@ -47,6 +48,7 @@ pub(crate) struct Clients {
     pub(crate) exports: Arc<Exports>,
     connections: Connections<Connection>,
     admission: Admission,
+    waiting: Waiting,
     /// Whether no request is begun, and nobody accepted.
     is_holding: bool,
     /// The connection whose handshake of TLS went on last.
@@ -67,6 +69,7 @@ impl Clients {
             exports,
             connections,
             admission: Admission::default(),
+            waiting: Waiting::default(),
             is_holding: false,
             last_handshake: 0,
             observer: None,
@@ -140,6 +143,7 @@ impl Clients {
     /// has negotiated for longest has to go: whoever has no right to an export must not keep out those who do. Returns
     /// true if there was one.
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
+        self.connections.try_again(now);
         if !self.may_accept_somebody() {
             return false;
         }
@@ -159,9 +163,9 @@ impl Clients {
         };
         // One at a time: then it is the turn of those who are there.
         let has_accepted = if has_room {
-            self.connections.accept(io, 1, open)
+            self.connections.accept(io, (now, 1), open)
         } else {
-            let closed = self.connections.accept_instead(io, is_negotiating, open);
+            let closed = self.connections.accept_instead((io, now), is_negotiating, open);
             if let (Some(closed), Some(news)) = (&closed, &mut self.news) {
                 let reason = Some("all places are taken, and it has opened no export yet".to_string());
                 news.push(LogEvent::ClientLeft { peer: closed.peer.clone(), reason });
@@ -171,7 +175,20 @@ impl Clients {
         if has_accepted && is_paced {
             self.admission.note(now);
         }
+        self.tell_who_waits(now, has_accepted);
         has_accepted
+    }
+
+    /// Tells of clients who cannot be accepted, unless that was told.
+    fn tell_who_waits(&mut self, now: Nanos, has_accepted: bool) {
+        match self.connections.take_failure() {
+            Some(error) if self.waiting.begins(now) => {
+                let reason = format!("nobody else can be accepted: {error}");
+                self.news.iter_mut().for_each(|news| news.push(LogEvent::ClientsWait { reason: reason.clone() }));
+            }
+            None if has_accepted => self.waiting.has_ended(),
+            _ => {}
+        }
     }
 
     /// Returns true if somebody waits, and there is a place: a free one, or that of a client that has opened no export.
@@ -180,14 +197,17 @@ impl Clients {
         is_there && (self.connections.has_room() || self.connections.oldest(is_negotiating).is_some())
     }
 
-    /// When the client that waits is accepted although others ask.
+    /// When the client that waits is accepted although others ask, or tried again because it could not be accepted.
     pub(crate) fn next_admission(&self) -> Nanos {
-        let is_for_somebody = !self.is_holding && self.may_accept_somebody();
-        if is_for_somebody { self.admission.next() } else { Nanos::NEVER }
+        match self.is_holding {
+            true => Nanos::NEVER,
+            false if self.may_accept_somebody() => self.admission.next(),
+            false => self.connections.next_try(),
+        }
     }
 
     /// Closes the connections to exports that cannot be reached; if none can be, all, and those that are made.
-    pub(crate) fn turn_away(&mut self, exports: &[ServedExport<impl Served>]) {
+    pub(crate) fn turn_away(&mut self, exports: &[ServedExport<impl Served>], now: Nanos) {
         let is_reachable = |index: usize| exports[index].served.is_reachable();
         if (0..exports.len()).all(is_reachable) {
             return;
@@ -196,7 +216,8 @@ impl Clients {
             self.connections.retain(|_, connection| connection.export.is_none_or(is_reachable));
         } else {
             self.connections.close();
-            self.connections.turn_away();
+            self.connections.try_again(now);
+            self.connections.turn_away(now);
         }
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use esker_core::Nanos;
 use esker_volume::{DeviceIo, Watch};
 
 use crate::listener::Listener;
@@ -16,11 +17,19 @@ pub(crate) struct Connections<C> {
     open: BTreeMap<u32, C>,
     /// The most at a time. Others wait until one is closed.
     most: usize,
+    /// When those who wait are tried again after one could not be accepted.
+    next_try: Nanos,
+    /// Why one could not be accepted, if nobody has asked since.
+    failure: Option<io::Error>,
 }
+
+/// After how long those who could not be accepted are tried again. Whatever had used up the files of the process may
+/// have closed one of which nobody tells.
+const TRIED_AFTER: Nanos = Nanos::from_millis(500);
 
 impl<C> Connections<C> {
     pub(crate) fn new(most: usize) -> Self {
-        Self { listeners: Vec::new(), open: BTreeMap::new(), most }
+        Self { listeners: Vec::new(), open: BTreeMap::new(), most, next_try: Nanos::NEVER, failure: None }
     }
 
     /// Has connections made at `listener`.
@@ -68,11 +77,16 @@ impl<C> Connections<C> {
 
     /// Accepts those who wait, up to `most` at each listener, of whom `open` makes connections: of their sockets, and
     /// what they are called. Returns true if there were any.
-    pub(crate) fn accept(&mut self, io: &DeviceIo, most: usize, mut open: impl FnMut(Socket, String) -> C) -> bool {
+    pub(crate) fn accept(
+        &mut self,
+        io: &DeviceIo,
+        (now, most): (Nanos, usize),
+        mut open: impl FnMut(Socket, String) -> C,
+    ) -> bool {
         let mut has_accepted = false;
-        for listener in &mut self.listeners {
+        for listener in 0..self.listeners.len() {
             for _ in 0..most.min(self.most.saturating_sub(self.open.len())) {
-                let Some((file, peer)) = listener.accept() else { break };
+                let Some((file, peer)) = self.accept_at(listener, now) else { break };
                 has_accepted = true;
                 if let Ok(socket) = Socket::new(io, file) {
                     self.open.insert(socket.number(), open(socket, peer));
@@ -85,16 +99,42 @@ impl<C> Connections<C> {
     /// Accepts one for whom there is no room. The oldest connection that `gives_way` is closed for that, and returned.
     pub(crate) fn accept_instead(
         &mut self,
-        io: &DeviceIo,
+        (io, now): (&DeviceIo, Nanos),
         gives_way: impl Fn(&C) -> bool,
         open: impl FnOnce(Socket, String) -> C,
     ) -> Option<C> {
         let oldest = self.oldest(gives_way)?;
-        let (file, peer) = self.listeners.iter_mut().find_map(WatchedListener::accept)?;
+        let (file, peer) = (0..self.listeners.len()).find_map(|listener| self.accept_at(listener, now))?;
         let socket = Socket::new(io, file).ok()?;
         let closed = self.open.remove(&oldest);
         self.open.insert(socket.number(), open(socket, peer));
         closed
+    }
+
+    /// Accepts the next one who waits at the listener of this index.
+    fn accept_at(&mut self, listener: usize, now: Nanos) -> Option<(OwnedFd, String)> {
+        self.listeners[listener].accept().unwrap_or_else(|error| {
+            (self.next_try, self.failure) = (now + TRIED_AFTER, Some(error));
+            None
+        })
+    }
+
+    /// Has those be tried again who could not be accepted, if it is time for that.
+    pub(crate) fn try_again(&mut self, now: Nanos) {
+        if self.next_try <= now {
+            self.next_try = Nanos::NEVER;
+            self.may_accept();
+        }
+    }
+
+    /// When those are tried again who could not be accepted.
+    pub(crate) fn next_try(&self) -> Nanos {
+        self.next_try
+    }
+
+    /// Why one could not be accepted since the last call.
+    pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
     }
 
     /// The oldest connection that `is_so`.
@@ -114,8 +154,8 @@ impl<C> Connections<C> {
     }
 
     /// Closes those that wait at the listeners, at once.
-    pub(crate) fn turn_away(&mut self) {
-        self.listeners.iter_mut().for_each(|listener| while listener.accept().is_some() {});
+    pub(crate) fn turn_away(&mut self, now: Nanos) {
+        (0..self.listeners.len()).for_each(|listener| while self.accept_at(listener, now).is_some() {});
     }
 
     /// Closes the connections for which `is_kept` is false. Returns true if there are any.
@@ -125,9 +165,13 @@ impl<C> Connections<C> {
         let have_left = self.open.len() < before;
         if have_left {
             // Others may have waited for the room.
-            self.listeners.iter_mut().for_each(|listener| listener.may_accept = true);
+            self.may_accept();
         }
         have_left
+    }
+
+    fn may_accept(&mut self) {
+        self.listeners.iter_mut().for_each(|listener| listener.may_accept = true);
     }
 
     /// Closes all connections.
@@ -166,18 +210,15 @@ impl WatchedListener {
     }
 
     /// Accepts the next one who waits, and returns the socket and what the peer is called.
-    fn accept(&mut self) -> Option<(OwnedFd, String)> {
+    fn accept(&mut self) -> io::Result<Option<(OwnedFd, String)>> {
         if !self.may_have_somebody() {
-            return None;
+            return Ok(None);
         }
-        match self.listener.accept() {
-            Ok(Some(accepted)) => Some(accepted),
-            // Without room for another file, the client waits until one is closed.
-            Ok(None) | Err(_) => {
-                self.watch.read_blocks();
-                self.may_accept = false;
-                None
-            }
+        let accepted = self.listener.accept();
+        if !matches!(accepted, Ok(Some(_))) {
+            self.watch.read_blocks();
+            self.may_accept = false;
         }
+        accepted
     }
 }

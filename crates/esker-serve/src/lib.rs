@@ -42,6 +42,7 @@ mod testing;
 mod tls;
 mod turns;
 mod volume;
+mod waiting;
 
 pub use address::{Address, AddressError};
 pub use background::{BackgroundStatus, LifeStatus};

@@ -27,6 +27,11 @@ pub enum LogEvent {
         /// Why, if it has not left by itself.
         reason: Option<String>,
     },
+    /// Clients cannot be accepted, and wait.
+    ClientsWait {
+        /// Why.
+        reason: String,
+    },
     /// A device is in another state now.
     DeviceState {
         /// The name of the device.
@@ -65,6 +70,7 @@ impl LogEvent {
     pub fn level(&self) -> LogLevel {
         match self {
             Self::ClientConnected { .. } | Self::ExportOpened { .. } | Self::ClientLeft { .. } => LogLevel::Detail,
+            Self::ClientsWait { .. } => LogLevel::Warning,
             // An operator has removed it.
             Self::DeviceState { state, .. } if state == "online" || state == "removed" => LogLevel::Information,
             Self::DeviceState { .. } => LogLevel::Warning,
@@ -81,6 +87,7 @@ impl fmt::Display for LogEvent {
             Self::ExportOpened { peer, export } => write!(f, "{peer} has opened {export}"),
             Self::ClientLeft { peer, reason: None } => write!(f, "{peer} has left"),
             Self::ClientLeft { peer, reason: Some(reason) } => write!(f, "{peer} was disconnected: {reason}"),
+            Self::ClientsWait { reason } => write!(f, "clients wait: {reason}"),
             Self::DeviceState { device, state } => write!(f, "device {device} is {state}"),
             Self::DrainEnded { device, unreadable_extents: 0 } => write!(f, "device {device} is empty"),
             Self::DrainEnded { device, unreadable_extents: extents } => {

@@ -51,14 +51,17 @@ impl Collectors {
         self.0.into_parts().0
     }
 
-    /// When the first collector has taken too long.
-    pub(crate) fn next_expiry(&self) -> Nanos {
-        self.0.iter().map(|(_, collector)| collector.since + LIMIT).min().unwrap_or(Nanos::NEVER)
+    /// When the first collector has taken too long, or those are tried again who could not be accepted.
+    pub(crate) fn next_event(&self) -> Nanos {
+        let expiry = self.0.iter().map(|(_, collector)| collector.since + LIMIT);
+        expiry.min().unwrap_or(Nanos::NEVER).min(self.0.next_try())
     }
 
     /// Answers collectors with the `figures` of now.
     pub(crate) fn go_on(&mut self, io: &DeviceIo, now: Nanos, figures: impl Fn() -> Metrics) {
-        self.0.accept(io, usize::MAX, |socket, _| Collector { socket, since: now, request: Vec::new(), answer: None });
+        self.0.try_again(now);
+        let open = |socket, _| Collector { socket, since: now, request: Vec::new(), answer: None };
+        self.0.accept(io, (now, usize::MAX), open);
         self.0.retain(|_, collector| collector.go_on(&figures) && collector.since + LIMIT > now);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use esker_core::Nanos;
 use esker_volume::DeviceIo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -35,8 +36,9 @@ impl Operators {
     }
 
     /// Takes what operators ask for: who, and what. One who asks to take over is an operator no more.
-    pub(crate) fn take<O: DeserializeOwned>(&mut self, io: &DeviceIo) -> (Vec<(u32, O)>, Vec<Successor>) {
-        self.0.accept(io, usize::MAX, |socket, _| ControlConnection::new(socket, Vec::new()));
+    pub(crate) fn take<O: DeserializeOwned>(&mut self, io: &DeviceIo, now: Nanos) -> (Vec<(u32, O)>, Vec<Successor>) {
+        self.0.try_again(now);
+        self.0.accept(io, (now, usize::MAX), |socket, _| ControlConnection::new(socket, Vec::new()));
         let (mut operations, mut asked_to_take_over) = (Vec::new(), Vec::new());
         for (number, operator) in self.0.iter_mut() {
             match operator.next_asked() {
@@ -47,6 +49,11 @@ impl Operators {
         }
         let successor = |(number, request)| Some(Successor::new(self.0.remove(number)?, request));
         (operations, asked_to_take_over.into_iter().filter_map(successor).collect())
+    }
+
+    /// When those are tried again who could not be accepted.
+    pub(crate) fn next_try(&self) -> Nanos {
+        self.0.next_try()
     }
 
     /// The listeners, and the operators who wait for no answer. They operate the export of this index.

@@ -240,13 +240,13 @@ impl<S: Served> Server<S> {
     pub fn turn(&mut self) -> bool {
         let Self { exports, io, clients, .. } = self;
         let now = self.clock.now();
-        clients.turn_away(exports);
+        clients.turn_away(exports, now);
         let mut did_something = clients.accept(io, now);
         if self.serve_clients(now) {
             (self.clients_moved, did_something) = (now, true);
         }
         self.clients.step_observer(now);
-        did_something |= self.take_operations();
+        did_something |= self.take_operations(now);
         let Self { exports, clients, collectors, .. } = self;
         collectors.go_on(&self.io, now, || {
             let mut figures = Metrics::default();
@@ -290,7 +290,8 @@ impl<S: Served> Server<S> {
     /// Waits for the next thing to do, for at most `limit`.
     pub fn wait(&self, limit: Option<Duration>) {
         let (now, mut next) = (self.clock.now(), Nanos::NEVER);
-        for ServedExport { served, .. } in &self.exports {
+        for ServedExport { served, operators, .. } in &self.exports {
+            next = next.min(operators.next_try());
             let due = served.next_event();
             next = next.min(match served.is_punctual() {
                 // A wait without time finds out what sockets have become ready.
@@ -299,7 +300,7 @@ impl<S: Served> Server<S> {
                 _ => due,
             });
         }
-        let next = next.min(self.clients.next_expiry()).min(self.collectors.next_expiry());
+        let next = next.min(self.clients.next_expiry()).min(self.collectors.next_event());
         let next = next.min(self.clients.next_admission());
         let next = next.min(self.clients.next_of_observer());
         // What is due already waits for no time, but finds out which sockets and devices are ready: whatever is due may
@@ -309,10 +310,10 @@ impl<S: Served> Server<S> {
     }
 
     /// Takes what operators ask for, and tells them how it has ended.
-    fn take_operations(&mut self) -> bool {
+    fn take_operations(&mut self, now: Nanos) -> bool {
         let mut did_something = false;
         for export in 0..self.exports.len() {
-            let (asked, successors) = self.exports[export].operators.take(&self.io);
+            let (asked, successors) = self.exports[export].operators.take(&self.io, now);
             did_something |= !asked.is_empty() || !successors.is_empty();
             for successor in successors {
                 match self.successor {

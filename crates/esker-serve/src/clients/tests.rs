@@ -10,6 +10,8 @@ use esker_volume::IoChoice;
 use tempfile::TempDir;
 
 use super::*;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+
 use crate::address::Address;
 use crate::memory::ServedMemory;
 use crate::testing::Emptiness;
@@ -135,4 +137,31 @@ fn who_has_opened_no_export_gives_way_when_all_places_are_taken_and_others_do_no
     }
     assert_eq!(world.accept(start + ms(5000)), 0);
     assert_eq!(world.clients.next_admission(), Nanos::NEVER);
+}
+
+#[test]
+fn who_cannot_be_accepted_is_tried_again_soon_and_told_of_once() {
+    let (mut world, ms) = (World::new(3), Nanos::from_millis);
+    world.clients.news = Some(Vec::new());
+    // As long as nobody listens there, accepting fails as it does when the process may open no more files.
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    let path = world.path.with_file_name("late");
+    rustix::net::bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+    let listens = socket.try_clone().unwrap();
+    world.clients.listen(&world.io, Listener::inherited(socket).unwrap()).unwrap();
+    world.connect(1);
+    let start = Nanos::from_secs(100);
+    assert_eq!(world.accept(start), 1, "another listener does not mind");
+    let mut tries = 0;
+    for at in (0..2900).map(|at| start + ms(at)) {
+        tries += u64::from(world.clients.next_admission() <= at);
+        world.accept(at);
+    }
+    assert_eq!(tries, 5, "twice a second");
+    rustix::net::listen(&listens, 8).unwrap();
+    world.streams.push(UnixStream::connect(&path).unwrap());
+    assert_eq!((world.accept(start + ms(2900)), world.accept(start + ms(3000))), (0, 1));
+    let news: Vec<String> = world.clients.news.iter().flatten().map(ToString::to_string).collect();
+    let waits = news.iter().filter(|text| text.starts_with("clients wait: nobody else can be accepted: "));
+    assert_eq!(waits.count(), 1, "{news:?}");
 }
