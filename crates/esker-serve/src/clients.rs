@@ -166,6 +166,7 @@ impl Clients {
             self.connections.accept(io, (now, 1), open)
         } else {
             let closed = self.connections.accept_instead((io, now), is_negotiating, open);
+            closed.iter().for_each(Connection::shut_down);
             if let (Some(closed), Some(news)) = (&closed, &mut self.news) {
                 let reason = Some("all places are taken, and it has opened no export yet".to_string());
                 news.push(LogEvent::ClientLeft { peer: closed.peer.clone(), reason });

@@ -23,6 +23,9 @@ pub(crate) struct Connections<C> {
     failure: Option<io::Error>,
 }
 
+/// How long one who has asked for nothing yet keeps a place that others want: a request follows its connection at once.
+pub(crate) const SILENT_FOR: Nanos = Nanos::from_millis(100);
+
 /// After how long those who could not be accepted are tried again. Whatever had used up the files of the process may
 /// have closed one of which nobody tells.
 const TRIED_AFTER: Nanos = Nanos::from_millis(500);

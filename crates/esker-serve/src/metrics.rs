@@ -1,4 +1,4 @@
-//! Figures for Prometheus: an HTTP server that answers `GET /metrics` and nothing else.
+//! Figures for Prometheus: an HTTP server that answers `GET /metrics`, and `HEAD`, and nothing else.
 
 use std::fmt::{self, Write};
 use std::io::{self, IoSlice};
@@ -7,7 +7,7 @@ use esker_core::Nanos;
 use esker_volume::DeviceIo;
 
 use crate::background::BackgroundStatus;
-use crate::connections::Connections;
+use crate::connections::{Connections, SILENT_FOR};
 use crate::listener::Listener;
 use crate::socket::Socket;
 use crate::status::{DeviceStatus, DrainStatus, ServingStatus};
@@ -24,7 +24,7 @@ struct Collector {
     answer: Option<(Vec<u8>, usize)>,
 }
 
-/// The most collectors at a time. Others wait.
+/// The most collectors at a time. Others take the place of the oldest one who has asked for nothing, or wait.
 const COLLECTORS_MAX: usize = 8;
 
 /// The longest request, and how long a collector may take.
@@ -51,10 +51,12 @@ impl Collectors {
         self.0.into_parts().0
     }
 
-    /// When the first collector has taken too long, or those are tried again who could not be accepted.
+    /// When the first collector has taken too long, or others who wait are tried again.
     pub(crate) fn next_event(&self) -> Nanos {
-        let expiry = self.0.iter().map(|(_, collector)| collector.since + LIMIT);
-        expiry.min().unwrap_or(Nanos::NEVER).min(self.0.next_try())
+        let somebody_waits = !self.0.has_room() && self.0.have_somebody_waiting();
+        let limit = |collector: &Collector| if somebody_waits && collector.is_silent() { SILENT_FOR } else { LIMIT };
+        let ends = self.0.iter().map(|(_, collector)| collector.since + limit(collector));
+        ends.min().unwrap_or(Nanos::NEVER).min(self.0.next_try())
     }
 
     /// Answers collectors with the `figures` of now.
@@ -62,11 +64,34 @@ impl Collectors {
         self.0.try_again(now);
         let open = |socket, _| Collector { socket, since: now, request: Vec::new(), answer: None };
         self.0.accept(io, (now, usize::MAX), open);
-        self.0.retain(|_, collector| collector.go_on(&figures) && collector.since + LIMIT > now);
+        self.serve(now, &figures);
+        if !self.0.has_room() {
+            let gives_way = |collector: &Collector| collector.is_silent() && collector.since + SILENT_FOR <= now;
+            while let Some(closed) = self.0.accept_instead((io, now), gives_way, open) {
+                closed.socket.shut_down();
+            }
+            self.serve(now, &figures);
+        }
+    }
+
+    /// Answers those who have asked, and closes what has ended or takes too long.
+    fn serve(&mut self, now: Nanos, figures: impl Fn() -> Metrics) {
+        self.0.retain(|_, collector| {
+            let is_kept = collector.go_on(&figures) && collector.since + LIMIT > now;
+            if !is_kept {
+                collector.socket.shut_down();
+            }
+            is_kept
+        });
     }
 }
 
 impl Collector {
+    /// Returns true as long as it has not asked for anything.
+    fn is_silent(&self) -> bool {
+        self.answer.is_none()
+    }
+
     /// Returns false if the connection is to be closed.
     fn go_on(&mut self, figures: impl Fn() -> Metrics) -> bool {
         let mut bytes = [0; 2048];
@@ -87,15 +112,25 @@ impl Collector {
     }
 }
 
-/// The answer to an HTTP request.
+/// The answer to an HTTP request. What is asked for behind `?` changes nothing.
 fn answer(request: &[u8], figures: impl Fn() -> Metrics) -> String {
-    let (code, kind, body) = match request.split(|&byte| byte == b' ').take(2).collect::<Vec<_>>()[..] {
-        [b"GET", b"/metrics"] => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", figures().to_string()),
-        [b"GET", _] => ("404 Not Found", "text/plain", "only /metrics is here\n".to_string()),
-        _ => ("405 Method Not Allowed", "text/plain", "only GET is answered\n".to_string()),
+    let mut words = request.split(|&byte| byte == b' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = target.split(|&byte| byte == b'?').next().unwrap_or_default();
+    let (code, kind, body) = match (method, path) {
+        (b"GET" | b"HEAD", b"/metrics") => {
+            ("200 OK", "text/plain; version=0.0.4; charset=utf-8", figures().to_string())
+        }
+        (b"GET" | b"HEAD", _) => ("404 Not Found", "text/plain", "only /metrics is here\n".to_string()),
+        _ => {
+            let code = "405 Method Not Allowed\r\nAllow: GET, HEAD";
+            (code, "text/plain", "only GET and HEAD are answered\n".to_string())
+        }
     };
     let length = body.len();
-    format!("HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    let head =
+        format!("HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    if method == b"HEAD" { head } else { head + &body }
 }
 
 /// Figures that there are of every export.
@@ -226,7 +261,14 @@ impl fmt::Display for Metrics {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write as _};
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use esker_volume::IoChoice;
+
     use super::*;
+    use crate::address::Address;
     use crate::status::RequestCounts;
 
     #[test]
@@ -305,8 +347,39 @@ mod tests {
         assert_eq!(code("GET /metrics HTTP/1.1\r\n\r\n"), "200");
         assert_eq!(code("GET / HTTP/1.1\r\n\r\n"), "404");
         assert_eq!(code("POST /metrics HTTP/1.1\r\n\r\n"), "405");
+        assert!(answer(b"POST /metrics HTTP/1.1\r\n\r\n", figures).contains("\r\nAllow: GET, HEAD\r\n"));
+        assert_eq!(code("GET /metrics?x=y HTTP/1.1\r\n\r\n"), "200");
+        assert_eq!(code("GET /metricsx HTTP/1.1\r\n\r\n"), "404");
         let all = answer(b"GET /metrics HTTP/1.0\r\n\r\n", figures);
         let (head, body) = all.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())));
+        assert_eq!(answer(b"HEAD /metrics HTTP/1.0\r\n\r\n", figures), format!("{head}\r\n\r\n"));
+    }
+
+    #[test]
+    fn who_asks_for_nothing_gives_way_to_others_who_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, io) = (folder.path().join("socket"), DeviceIo::start(IoChoice::Best).unwrap());
+        let mut collectors = Collectors::default();
+        collectors.listen(&io, Listener::bind(&Address::Unix(path.clone())).unwrap()).unwrap();
+        let (start, ms) = (Nanos::from_secs(100), Nanos::from_millis);
+        let wait = || (0..5).for_each(|_| io.wait(Some(Duration::from_millis(5))));
+        let silent: Vec<UnixStream> = (0..COLLECTORS_MAX).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        wait();
+        collectors.go_on(&io, start, figures);
+        let mut asks = UnixStream::connect(&path).unwrap();
+        for stream in [&asks, &silent[0]] {
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        }
+        asks.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        wait();
+        collectors.go_on(&io, start + ms(50), figures);
+        assert_eq!(collectors.next_event(), start + SILENT_FOR);
+        collectors.go_on(&io, start + SILENT_FOR, figures);
+        let mut answer = String::new();
+        asks.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert_eq!(collectors.next_event(), start + LIMIT, "the others stay");
+        assert_eq!((&silent[0]).read(&mut [0]).unwrap(), 0, "the oldest one was closed");
     }
 }
