@@ -3,14 +3,16 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
-use esker_core::Hint;
+use esker_core::{Hint, Nanos};
 use esker_volume::ChangedSettings;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::connections::SILENT_FOR;
 use crate::held::{HeldOperator, TakeOverRequest};
 use crate::listener::{SHORTER, check_length};
 use crate::socket::Socket;
@@ -102,27 +104,71 @@ impl Hint for ControlError {
     }
 }
 
-/// Asks the server that listens at `socket`, and waits for its answer.
+/// After how long without an answer a server is asked whether it is still there, and how long it gets to say so. While
+/// one hands over to another process, for about 90 seconds at most, nobody is answered.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+
+/// Asks the server that listens at `socket`, and waits for its answer: a change takes as long as its devices do. A
+/// server that does not even say how it does is not waited for.
 ///
 /// # Errors
-/// If nobody serves there, or if the server refuses.
+/// If nobody serves there, if the server refuses, or if it answers nothing at all.
 pub fn call(socket: &Path, operation: &impl Serialize) -> Result<Value, ControlError> {
-    // The kernel keeps the socket of a killed server for a moment, and then resets who has connected.
-    let broken = |error: io::Error| ControlError {
-        is_unserved: matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
-        ..ControlError::new(format!("the server does not answer: {error}"))
-    };
-    let mut stream = connect(socket)?;
-    let line = serde_json::to_string(operation).expect("operations are plain data");
-    stream.write_all(format!("{line}\n").as_bytes()).map_err(broken)?;
-    let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer).map_err(broken)?;
-    let answer: Answer = serde_json::from_str(&answer)
+    call_within(socket, operation, ANSWER_LIMIT)
+}
+
+fn call_within(socket: &Path, operation: &impl Serialize, limit: Duration) -> Result<Value, ControlError> {
+    let (mut stream, mut answer) = (ask(socket, operation, limit)?, Vec::new());
+    while let Err(error) = stream.read_until(b'\n', &mut answer) {
+        if !is_late(&error) {
+            return Err(broken(&error));
+        }
+        let mut status = ask(socket, &json!({ "command": "status" }), limit)?;
+        status.read_until(b'\n', &mut Vec::new()).map_err(|error| match is_late(&error) {
+            true => silent(socket, limit * 2),
+            false => broken(&error),
+        })?;
+    }
+    let answer: Answer = serde_json::from_slice(&answer)
         .map_err(|_| ControlError::new("the server has ended, or answers nothing that this program knows"))?;
     match answer {
         Answer::Ok(value) => Ok(value),
         Answer::Error { message, hint } => Err(ControlError { message, hint, is_unserved: false }),
     }
+}
+
+/// Sends a request. Reading its answer may take `limit`.
+fn ask(socket: &Path, operation: &impl Serialize, limit: Duration) -> Result<BufReader<UnixStream>, ControlError> {
+    let mut stream = connect(socket)?;
+    let line = serde_json::to_string(operation).expect("operations are plain data");
+    let limits = stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)));
+    limits.and_then(|()| stream.write_all(format!("{line}\n").as_bytes())).map_err(|error| match is_late(&error) {
+        true => silent(socket, limit),
+        false => broken(&error),
+    })?;
+    Ok(BufReader::new(stream))
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Why a connection to a server is of no use. The kernel keeps the socket of a killed server for a moment, and then
+/// resets who has connected.
+fn broken(error: &io::Error) -> ControlError {
+    ControlError {
+        is_unserved: matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+        ..ControlError::new(format!("the server does not answer: {error}"))
+    }
+}
+
+/// A server that is there and says nothing.
+fn silent(socket: &Path, limit: Duration) -> ControlError {
+    let hint =
+        "what was asked for may still be done: see whether its process was stopped or hangs, and what its log says";
+    let message =
+        format!("the server at {} has not answered within {} s", socket.display(), limit.as_secs_f64().round());
+    ControlError { hint: Some(hint.to_string()), ..ControlError::new(message) }
 }
 
 /// Connects to the server that listens at `socket`.
@@ -159,6 +205,7 @@ pub(crate) struct ControlConnection {
     is_waiting: bool,
     /// Whether it has sent what nobody needs.
     is_refused: bool,
+    since: Nanos,
 }
 
 /// What somebody asks a server for.
@@ -171,8 +218,19 @@ pub(crate) enum Asked<O> {
 
 impl ControlConnection {
     /// A connection on which `input` was received and not used.
-    pub(crate) fn new(socket: Socket, input: Vec<u8>) -> Self {
-        Self { socket, input, output: Vec::new(), is_waiting: false, is_refused: false }
+    pub(crate) fn new(socket: Socket, input: Vec<u8>, since: Nanos) -> Self {
+        Self { socket, input, output: Vec::new(), is_waiting: false, is_refused: false, since }
+    }
+
+    /// From when on it may be closed for others who wait. `None` if there is something to be done for it.
+    pub(crate) fn may_go_from(&self) -> Option<Nanos> {
+        let is_silent = !self.is_waiting && self.output.is_empty() && !self.has_line();
+        is_silent.then(|| self.since + SILENT_FOR)
+    }
+
+    /// Ends the connection for both sides at once.
+    pub(crate) fn shut_down(&self) {
+        self.socket.shut_down();
     }
 
     /// The connection of one who operates the export of this index, to be handed over. `None` if an answer is missing
@@ -258,5 +316,47 @@ impl ControlConnection {
     pub(crate) fn is_finished(&self) -> bool {
         let was_answered = self.socket.has_ended() && self.output.is_empty() && !self.has_line();
         !self.is_waiting && (self.socket.is_broken() || self.is_refused || was_answered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn a_server_that_says_nothing_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _stopped = UnixListener::bind(&path).unwrap();
+        let error = call_within(&path, &VolumeOperation::Status, LIMIT).unwrap_err();
+        assert!(error.message.contains(&format!("{} has not answered", path.display())), "{error}");
+        assert!(error.hint.is_some() && !error.is_unserved);
+    }
+
+    #[test]
+    fn a_change_may_take_long_while_the_server_says_how_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let server = thread::spawn(move || {
+            let (mut changed, _) = listener.accept().unwrap();
+            changed.write_all(b"{\"ok\":").unwrap();
+            for _ in 0..4 {
+                let (mut asks, _) = listener.accept().unwrap();
+                let mut line = String::new();
+                BufReader::new(asks.try_clone().unwrap()).read_line(&mut line).unwrap();
+                assert_eq!(line, "{\"command\":\"status\"}\n");
+                asks.write_all(b"{\"ok\":{}}\n").unwrap();
+            }
+            changed.write_all(b"7}\n").unwrap();
+        });
+        let answer = call_within(&path, &VolumeOperation::Drain { device: "a".to_string() }, LIMIT);
+        assert_eq!(answer, Ok(json!(7)));
+        server.join().unwrap();
     }
 }

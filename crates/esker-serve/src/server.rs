@@ -291,7 +291,7 @@ impl<S: Served> Server<S> {
     pub fn wait(&self, limit: Option<Duration>) {
         let (now, mut next) = (self.clock.now(), Nanos::NEVER);
         for ServedExport { served, operators, .. } in &self.exports {
-            next = next.min(operators.next_try());
+            next = next.min(operators.next_event());
             let due = served.next_event();
             next = next.min(match served.is_punctual() {
                 // A wait without time finds out what sockets have become ready.

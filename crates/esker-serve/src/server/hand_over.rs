@@ -164,7 +164,7 @@ impl<S: Served> Server<S> {
             .map_err(unwatched)?;
         }
         for operator in operators {
-            self.export(operator.export)?.operators.restore(&io, operator).map_err(unwatched)?;
+            self.export(operator.export)?.operators.restore(&io, operator, now).map_err(unwatched)?;
         }
         clients.into_iter().try_for_each(|client| self.clients.restore(&self.io, &self.exports, client, now))
     }

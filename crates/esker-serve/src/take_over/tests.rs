@@ -4,6 +4,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use esker_core::Nanos;
 use esker_volume::{DeviceIo, IoChoice};
 
 use super::items::{Receiver, send};
@@ -95,7 +96,7 @@ fn what_is_cut_off_or_no_hand_over_is_an_error() {
 fn successor(io: &DeviceIo) -> (Successor, UnixStream) {
     let (here, there) = UnixStream::pair().unwrap();
     here.set_nonblocking(true).unwrap();
-    let connection = ControlConnection::new(Socket::new(io, OwnedFd::from(here)).unwrap(), Vec::new());
+    let connection = ControlConnection::new(Socket::new(io, OwnedFd::from(here)).unwrap(), Vec::new(), Nanos::ZERO);
     let request = TakeOverRequest::TakeOver { layout: LAYOUT, exports: vec!["one".to_string(), "two".to_string()] };
     (Successor::new(connection, request), there)
 }
