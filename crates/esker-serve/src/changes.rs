@@ -6,8 +6,8 @@ use std::thread;
 
 use esker_core::{Bytes, DeviceState, DriveWear};
 use esker_volume::{
-    DeviceIo, DrainProgress, Identity, JoinPlan, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange,
-    VolumeMap, WhatIsThere,
+    DEVICE_NAME_RULE, DeviceIo, DrainProgress, Identity, JoinPlan, JoiningDevice, OpenDevice, SystemClock, Volume,
+    VolumeChange, VolumeMap, WhatIsThere, is_device_name,
 };
 use serde_json::Value;
 
@@ -173,6 +173,10 @@ impl Changes {
         force: bool,
     ) -> Result<Preparing, ControlError> {
         let what = |error: &dyn std::fmt::Display| ControlError::new(format!("{name} ({place}): {error}"));
+        if !is_device_name(&name) {
+            let message = format!("a device cannot be called {name:?}");
+            return Err(ControlError { hint: Some(DEVICE_NAME_RULE.to_string()), ..ControlError::new(message) });
+        }
         if self.file.has(&name) || volume.state().devices.iter().any(|device| device.name == name) {
             let message = format!("the volume has, or had, a device called {name}");
             return Err(ControlError { hint: Some("choose another name".to_string()), ..ControlError::new(message) });

@@ -15,8 +15,9 @@ mod store;
 mod volume;
 
 pub use backend::{
-    Backend, BlockingBackend, DeviceIo, DeviceLimits, DeviceSettings, Direct, Ended, FileBackend, FileDevice, Gather,
-    IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch, WholeBlocks,
+    Backend, BlockingBackend, DEVICE_NAME_RULE, DeviceIo, DeviceLimits, DeviceSettings, Direct, Ended, FileBackend,
+    FileDevice, Gather, IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch,
+    WholeBlocks, is_device_name,
 };
 pub use clock::{Clock, SystemClock};
 pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason, LifeSpent, MoveLimits, PinnedRange};

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use esker_core::{Bytes, Hint};
 use esker_nbd_device::{CERTIFICATE_FILES, NbdUri, UriError, is_nbd_uri};
+use esker_volume::{DEVICE_NAME_RULE, is_device_name};
 
 use super::{BadValue, size};
 
@@ -77,9 +78,8 @@ pub(crate) fn volume_device(text: &str) -> Result<VolumeDevice, BadValue> {
     let example = "such as flash=/dev/nvme0n1p3, or flash=flash.img,10GiB, which makes a file";
     let wrong = |message: &str| BadValue::with_hint(message, example);
     let (name, place) = text.split_once('=').ok_or_else(|| wrong("it has no name"))?;
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || !name.chars().all(is_name) {
-        return Err(wrong("a name has letters, digits, `-` and `_`"));
+    if !is_device_name(name) {
+        return Err(wrong(DEVICE_NAME_RULE));
     }
     let sized = place.rsplit_once(',').and_then(|(place, length)| Some((place, size(length).ok()?)));
     let (place, size) = match sized {

@@ -112,6 +112,11 @@ fn what_cannot_be_done_is_told_with_what_can() {
     };
     let (message, _) = error(add("flash", "/nowhere"));
     assert_eq!(message, "the volume has, or had, a device called flash");
+    for name in ["", "a b", "a.b", "a\n[x]"] {
+        let (message, hint) = error(add(name, "/nowhere"));
+        assert_eq!(message, format!("a device cannot be called {name:?}"));
+        assert_eq!(hint, "a name has letters, digits, `-` and `_`");
+    }
     let (message, _) = error(add("new", "/nowhere"));
     assert_eq!(message, "new (/nowhere): No such file or directory (os error 2)");
     let fits = home.file("fits", Bytes::mib(16));

@@ -27,7 +27,7 @@ pub use device_io::{DeviceIo, DeviceSettings, FileDevice, IoChoice};
 pub use direct::Direct;
 pub use file::FileBackend;
 pub(crate) use only_read::OnlyRead;
-pub use open_device::{DeviceLimits, OpenDevice};
+pub use open_device::{DEVICE_NAME_RULE, DeviceLimits, OpenDevice, is_device_name};
 pub use operation::{Gather, Operation, OperationData};
 pub use placed_error::PlacedError;
 pub use threaded::Threaded;

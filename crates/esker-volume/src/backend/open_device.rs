@@ -32,6 +32,14 @@ pub trait OpenDevice: Send {
     fn into_backend(self: Box<Self>) -> Box<dyn Backend>;
 }
 
+/// What [`is_device_name`] asks of a name, for errors.
+pub const DEVICE_NAME_RULE: &str = "a name has letters, digits, `-` and `_`";
+
+/// Returns true if a device of a volume may be called `name`: commands, files and figures name it without quotes.
+pub fn is_device_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
 /// How much a device does at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
