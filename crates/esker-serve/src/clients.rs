@@ -145,6 +145,7 @@ impl Clients {
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
         self.connections.try_again(now);
         if !self.may_accept_somebody() {
+            self.tell_of_full_places(now);
             return false;
         }
         let has_room = self.connections.has_room();
@@ -183,12 +184,19 @@ impl Clients {
     /// Tells of clients who cannot be accepted, unless that was told.
     fn tell_who_waits(&mut self, now: Nanos, has_accepted: bool) {
         match self.connections.take_failure() {
-            Some(error) if self.waiting.begins(now) => {
-                let reason = format!("nobody else can be accepted: {error}");
-                self.news.iter_mut().for_each(|news| news.push(LogEvent::ClientsWait { reason: reason.clone() }));
-            }
+            Some(error) => self.waiting.tell(&mut self.news, now, format!("nobody else can be accepted: {error}")),
             None if has_accepted => self.waiting.has_ended(),
             _ => {}
+        }
+    }
+
+    /// Tells of clients who wait because there is no place for them, unless that was told.
+    fn tell_of_full_places(&mut self, now: Nanos) {
+        let (waiting, connections) = (&mut self.waiting, &mut self.connections);
+        // Asking the kernel is worth it once only.
+        if !waiting.is_so() && !connections.has_room() && connections.somebody_waits() {
+            let reason = format!("all {} places are taken", self.limits.connections_max);
+            waiting.tell(&mut self.news, now, reason);
         }
     }
 

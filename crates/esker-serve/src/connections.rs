@@ -156,6 +156,11 @@ impl<C> Connections<C> {
         self.listeners.iter().any(WatchedListener::may_have_somebody)
     }
 
+    /// Returns true if somebody waits at a listener for sure.
+    pub(crate) fn somebody_waits(&mut self) -> bool {
+        self.listeners.iter_mut().any(WatchedListener::has_somebody)
+    }
+
     /// Closes those that wait at the listeners, at once.
     pub(crate) fn turn_away(&mut self, now: Nanos) {
         (0..self.listeners.len()).for_each(|listener| while self.accept_at(listener, now).is_some() {});
@@ -212,6 +217,23 @@ impl WatchedListener {
         self.may_accept || self.watch.can_read()
     }
 
+    /// Returns true if somebody waits, who is not accepted by this.
+    fn has_somebody(&mut self) -> bool {
+        if !self.may_have_somebody() {
+            return false;
+        }
+        let is_there = self.listener.has_somebody();
+        if !is_there {
+            self.nobody_is_there();
+        }
+        is_there
+    }
+
+    fn nobody_is_there(&mut self) {
+        self.watch.read_blocks();
+        self.may_accept = false;
+    }
+
     /// Accepts the next one who waits, and returns the socket and what the peer is called.
     fn accept(&mut self) -> io::Result<Option<(OwnedFd, String)>> {
         if !self.may_have_somebody() {
@@ -219,8 +241,7 @@ impl WatchedListener {
         }
         let accepted = self.listener.accept();
         if !matches!(accepted, Ok(Some(_))) {
-            self.watch.read_blocks();
-            self.may_accept = false;
+            self.nobody_is_there();
         }
         accepted
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use esker_core::Hint;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SocketAddrUnix, SocketFlags, sockopt};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -181,6 +182,12 @@ impl Listener {
 
     pub(crate) fn socket(&self) -> &Arc<OwnedFd> {
         &self.socket
+    }
+
+    /// Returns true if somebody waits to be accepted.
+    pub(crate) fn has_somebody(&self) -> bool {
+        let no_time = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&no_time)).is_ok_and(|ready| ready > 0)
     }
 
     /// Accepts the next client, and returns its socket and what it is called. `None` if nobody waits.

@@ -2,6 +2,8 @@
 
 use esker_core::Nanos;
 
+use crate::log::LogEvent;
+
 /// How often that is told at most: a place that is taken again as soon as it is free is no news.
 const EVERY: Nanos = Nanos::from_secs(60);
 
@@ -13,13 +15,27 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    /// Adds to `news` that somebody waits, unless that was told.
+    pub(crate) fn tell(&mut self, news: &mut Option<Vec<LogEvent>>, now: Nanos, reason: String) {
+        if self.begins(now)
+            && let Some(news) = news
+        {
+            news.push(LogEvent::ClientsWait { reason });
+        }
+    }
+
     /// Somebody waits. Returns true if that is news.
-    pub(crate) fn begins(&mut self, now: Nanos) -> bool {
+    fn begins(&mut self, now: Nanos) -> bool {
         let is_news = !std::mem::replace(&mut self.is_so, true) && now >= self.next;
         if is_news {
             self.next = now + EVERY;
         }
         is_news
+    }
+
+    /// Returns true while somebody waits.
+    pub(crate) fn is_so(&self) -> bool {
+        self.is_so
     }
 
     /// Nobody waits any more.

@@ -140,6 +140,33 @@ fn who_has_opened_no_export_gives_way_when_all_places_are_taken_and_others_do_no
 }
 
 #[test]
+fn who_finds_no_place_is_told_of_once() {
+    let (mut world, start) = (World::new(2), Nanos::from_secs(100));
+    world.connect(2);
+    assert_eq!(world.accept(start), 2);
+    let opening = [&3u32.to_be_bytes()[..], b"IHAVEOPT", &1u32.to_be_bytes(), &4u32.to_be_bytes(), b"disk"].concat();
+    world.clients.connections.iter_mut().for_each(|(_, connection)| open(connection, &opening));
+    world.clients.news = Some(Vec::new());
+    assert_eq!(world.accept(start), 0);
+    assert_eq!(world.clients.news, Some(Vec::new()), "nobody waits");
+    world.connect(1);
+    for second in 0..100 {
+        assert_eq!(world.accept(start + Nanos::from_secs(second)), 0);
+    }
+    let reason = "all 2 places are taken".to_string();
+    assert_eq!(world.clients.news, Some(vec![LogEvent::ClientsWait { reason }]));
+    // One leaves, and the place is taken again.
+    let (first, _) = world.clients.connections.iter().next().unwrap();
+    world.clients.connections.retain(|number, _| number != first);
+    assert_eq!(world.accept(start + Nanos::from_secs(100)), 1);
+    world.clients.connections.iter_mut().for_each(|(_, connection)| open(connection, &opening));
+    world.connect(1);
+    assert_eq!(world.accept(start + Nanos::from_secs(101)), 0);
+    let waits = world.clients.news.iter().flatten().filter(|event| matches!(event, LogEvent::ClientsWait { .. }));
+    assert_eq!(waits.count(), 2);
+}
+
+#[test]
 fn who_cannot_be_accepted_is_tried_again_soon_and_told_of_once() {
     let (mut world, ms) = (World::new(3), Nanos::from_millis);
     world.clients.news = Some(Vec::new());
