@@ -153,7 +153,12 @@ impl PlacementEngine {
     }
 
     fn continue_drain(&mut self, now: Nanos, index: usize, effects: &mut Vec<Effect>) {
-        if self.health.journal_failed() || self.background.is_paused() {
+        if self.health.journal_failed() {
+            return;
+        }
+        if self.background.is_paused() {
+            // A pause holds what moves: of a device that is empty, nothing has to.
+            self.ends_if_empty(index, effects);
             return;
         }
         let free = (0..self.health.devices().len()).map(|device| self.map.free_extents(device)).sum();
@@ -177,13 +182,20 @@ impl PlacementEngine {
         if drain.state == DrainState::Copying && !self.copy_out(now, index, free, effects) {
             return;
         }
-        let device = self.drains.0[index].device;
-        if self.has_left(device) {
-            self.drains.0[index].state = DrainState::Done;
-            effects.push(Effect::Drained(device));
-        } else if self.drains.0[index].copies == 0 && self.drains.0[index].state == DrainState::Copying {
+        let has_ended = self.ends_if_empty(index, effects);
+        if !has_ended && self.drains.0[index].copies == 0 && self.drains.0[index].state == DrainState::Copying {
             self.pass_ended(now, index, effects);
         }
+    }
+
+    /// Ends a drain whose device is empty, and tells the driver. Returns true if it has ended.
+    fn ends_if_empty(&mut self, index: usize, effects: &mut Vec<Effect>) -> bool {
+        let Drain { device, state, .. } = self.drains.0[index];
+        if state != DrainState::Done && self.has_left(device) {
+            self.drains.0[index].state = DrainState::Done;
+            effects.push(Effect::Drained(device));
+        }
+        self.drains.0[index].state == DrainState::Done
     }
 
     /// Returns true if `device` holds no data, and would hold none after a loss of power either.

@@ -266,6 +266,19 @@ fn a_pause_gives_up_copies_that_are_being_read() {
     load.engine.check();
 }
 
+#[test]
+fn a_pause_does_not_hold_the_drain_of_an_empty_device() {
+    let mut load = Load::new(PlacementEngine::new(&settings(&[64 * EXTENT, 96 * EXTENT], "[1, 1]")).unwrap());
+    load.limit(true, None);
+    let mut effects = Vec::new();
+    let empty = DeviceIndex(1);
+    load.engine.reshape(load.now, Reshape::Drain { device: empty }, &mut effects).unwrap();
+    assert_eq!(effects, [Effect::Drained(empty)]);
+    effects.clear();
+    load.engine.reshape(load.now, Reshape::Remove { device: empty }, &mut effects).unwrap();
+    load.engine.check();
+}
+
 /// A policy that wants more than the budget gets all of it within a hundredth, in no 24 hours more, and no burst.
 #[test]
 fn a_budget_is_kept_within_a_hundredth_over_days() {
