@@ -53,6 +53,12 @@ fn named(policy: &Value) -> (String, Map<String, Value>) {
 }
 
 impl BackgroundStatus {
+    /// Why nothing moves, if that is news: that a budget grows is how each server begins, whether or not something
+    /// should move.
+    pub(crate) fn held_for_log(self) -> Option<String> {
+        self.held.filter(|reason| reason != GROWS)
+    }
+
     /// Returns what `volume` moves; `None` if its engine moves nothing.
     pub(crate) fn of(volume: &Volume<SystemClock>) -> Option<Self> {
         let BackgroundReport { settings, copies, moved, moved_in_day, held, lives } = volume.background()?;
@@ -74,6 +80,9 @@ impl BackgroundStatus {
         })
     }
 }
+
+/// What is said of a budget that does not allow the next extent yet.
+const GROWS: &str = "the budget grows evenly in the first 24 hours, and does not allow a move yet";
 
 /// What a device has used of its life, with its name.
 fn life_of(state: &VolumeState, device: usize, LifeSpent { used, allowed }: LifeSpent) -> (String, LifeStatus) {
@@ -98,6 +107,7 @@ fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
         HeldReason::Paused => "paused".to_string(),
         HeldReason::OnlyRead => "only to be read".to_string(),
         HeldReason::Budget => "the budget of the last 24 hours is spent".to_string(),
+        HeldReason::BudgetGrows => GROWS.to_string(),
         HeldReason::JournalFailed => "the journal has failed".to_string(),
         HeldReason::Refused(device) => format!("{} has refused a copy", name(device.0.into())),
         HeldReason::NoRoom(devices) => {
@@ -111,5 +121,19 @@ fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
             format!("parts of {} cannot be read, and are nowhere else", name(device.0.into()))
         }
         HeldReason::Failed(device) => format!("{} cannot be read", name(device.0.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_grows_is_no_news_and_one_that_is_spent_is() {
+        for (reason, is_news) in [(GROWS, false), ("the budget of the last 24 hours is spent", true)] {
+            let held = Some(reason.to_string());
+            let background = BackgroundStatus { held: held.clone(), ..BackgroundStatus::default() };
+            assert_eq!(background.held_for_log(), held.filter(|_| is_news));
+        }
     }
 }

@@ -174,9 +174,9 @@ impl ClusterEngine {
         if self.health.journal_failed() {
             return Some(HeldReason::JournalFailed);
         }
-        let is_spent = settings.moved_bytes_per_day.is_some_and(|budget| written.left_of(budget, now) < object);
-        if is_spent && !self.epochs.members_change && self.router.map().moving_count() > 0 {
-            return Some(HeldReason::Budget);
+        let by_budget = settings.moved_bytes_per_day.and_then(|budget| written.held(budget, object, now));
+        if by_budget.is_some() && !self.epochs.members_change && self.router.map().moving_count() > 0 {
+            return by_budget;
         }
         let map = self.router.map();
         if self.background.vain_ticks > 0 && map.moving_count() > 0 {

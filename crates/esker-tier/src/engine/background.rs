@@ -62,6 +62,9 @@ pub enum HeldReason {
     OnlyRead,
     /// The budget of the last 24 hours is spent.
     Budget,
+    /// The budget is not spent, and does not allow the next extent yet: it grows evenly in the first 24 hours. Whether
+    /// the policy would move one is not known.
+    BudgetGrows,
     /// The journal has failed, so that no move could be recorded.
     JournalFailed,
     /// A device has refused a copy. It is tried again when it takes other new data or has grown, when a device joins,

@@ -2,6 +2,8 @@
 
 use esker_core::{Bytes, Nanos};
 
+use crate::engine::HeldReason;
+
 /// The last day is known in slots of this length.
 const SLOT: Nanos = Nanos::from_secs(5 * 60);
 
@@ -66,6 +68,13 @@ impl WrittenInDay {
         let known = now.saturating_sub(self.began.unwrap_or(now)).min(DAY);
         let earned = (u128::from(budget.0) * u128::from(known.0) / u128::from(DAY.0)) as u64;
         Bytes(earned.saturating_sub(self.in_window))
+    }
+
+    /// Returns why a budget of `budget` per day does not allow `bytes` more at `now`, or `None`.
+    pub fn held(&self, budget: Bytes, bytes: Bytes, now: Nanos) -> Option<HeldReason> {
+        let is_spent = self.in_window() + bytes > budget;
+        let reason = if is_spent { HeldReason::Budget } else { HeldReason::BudgetGrows };
+        (self.left_of(budget, now) < bytes).then_some(reason)
     }
 
     /// Bytes written in the window.

@@ -260,7 +260,7 @@ impl PlacementEngine {
     }
 
     fn held_reason(&self, now: Nanos) -> Option<HeldReason> {
-        let Background { settings, refusing, obstacle, is_only_read, .. } = &self.background;
+        let Background { settings, refusing, obstacle, is_only_read, written } = &self.background;
         if *is_only_read {
             return Some(HeldReason::OnlyRead);
         }
@@ -273,8 +273,10 @@ impl PlacementEngine {
         if self.health.journal_failed() {
             return Some(HeldReason::JournalFailed);
         }
-        if self.policy.observes() && !self.may_spend(now, Bytes(self.extent)) {
-            return Some(HeldReason::Budget);
+        let budget = settings.moved_bytes_per_day.filter(|_| self.policy.observes());
+        let by_budget = budget.and_then(|budget| written.held(budget, Bytes(self.extent), now));
+        if by_budget == Some(HeldReason::Budget) {
+            return by_budget;
         }
         if let Some((device, _)) = refusing.iter().find(|(_, until)| now < *until) {
             return Some(HeldReason::Refused(*device));
@@ -291,7 +293,7 @@ impl PlacementEngine {
                 let devices: Vec<_> = (0..self.health.devices().len() as u16).map(DeviceIndex).filter(full).collect();
                 (!devices.is_empty()).then_some(HeldReason::NoRoom(devices))
             }
-            None => None,
+            None => by_budget,
         }
     }
 }

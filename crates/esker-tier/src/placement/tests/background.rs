@@ -313,6 +313,15 @@ fn a_drain_is_not_held_by_a_budget_and_counts() {
     assert_eq!(load.held(), Some(HeldReason::Budget));
 }
 
+#[test]
+fn a_budget_that_was_not_used_is_not_spent() {
+    let mut load = Load::new(loaded([64, 96], 60, MOVING[0]));
+    load.limit(false, Some(100 * WHOLE));
+    assert_eq!(load.held(), Some(HeldReason::BudgetGrows));
+    load.pass(load.now + DAY);
+    assert_eq!(load.held(), None);
+}
+
 /// Another policy takes over the map as it is, while moves of the one before are under way.
 #[test]
 fn a_policy_is_exchanged_while_extents_move() {
