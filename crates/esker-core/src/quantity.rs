@@ -158,13 +158,15 @@ pub fn parse_quantity(
     u64::try_from(whole * scale + scaled / denominator).map_err(|_| too_large())
 }
 
-/// The one unit that differs from `unit` in capital letters alone, or in the letter B that people leave out: `20T`.
+/// The one unit that differs from `unit` in capital letters alone, or in the letters that people leave out: `20T`.
+/// Of `4K` these are two: requests, blocks and extents are powers of two.
 fn alike<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a str> {
     let same = |wanted: &str| {
         let mut found = units.iter().map(|(name, _)| *name).filter(|name| name.eq_ignore_ascii_case(wanted));
         found.next().filter(|_| found.next().is_none())
     };
-    same(unit).or_else(|| same(&format!("{unit}B")))
+    let left_out = if unit.eq_ignore_ascii_case("k") { "iB" } else { "B" };
+    same(unit).or_else(|| same(&format!("{unit}{left_out}")))
 }
 
 /// Writes `value` with the unit that divides it and leaves the fewest digits, of several the first of `units`. Reading
@@ -348,7 +350,7 @@ mod tests {
     #[test]
     fn units_in_other_letters_are_a_question_and_too_large_values_are_called_so() {
         let said = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
-        for (text, meant) in [("20tb", "20TB"), ("1.5 Gib", "1.5GiB"), ("20T", "20TB"), ("4K", "4kB"), ("3gi", "3GiB")]
+        for (text, meant) in [("20tb", "20TB"), ("1.5 Gib", "1.5GiB"), ("20T", "20TB"), ("4K", "4KiB"), ("3gi", "3GiB")]
         {
             assert!(said(text).ends_with(&format!("; did you mean `{meant}`?")), "{}", said(text));
         }

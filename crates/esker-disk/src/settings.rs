@@ -65,7 +65,7 @@ pub struct DiskSettings {
     /// What the disk draws, and when its platters stop. Default: nothing is reported, and they never stop.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power: Option<PowerSettings>,
-    /// The order of service: a name of [`crate::SCHEDULERS`].
+    /// The order of service, by name ([`crate::SCHEDULERS`]).
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
     /// A command that has waited this long goes next, whatever the scheduler's order (default: 10s; "off": never).

@@ -30,7 +30,7 @@ pub struct SsdSettings {
     /// pages count as mapping, and in write amplification.
     #[serde(default)]
     pub block_summary: bool,
-    /// Translation layer: one of [`crate::FTLS`].
+    /// The translation layer, by name ([`crate::FTLS`]).
     #[serde(default = "page_ftl")]
     pub ftl: Choice,
     /// Cleaning (garbage collection): when and how blocks are made free.

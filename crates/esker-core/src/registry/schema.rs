@@ -39,7 +39,7 @@ fn collect(root: &Value, table: &Value, prefix: &str, into: &mut Vec<Described>)
         into.push(Described {
             kind: bounded(describe(root, property), property),
             default,
-            meaning: plain(meaning),
+            meaning: plain(&(meaning.to_string() + &meanings_of_choices(root, target))),
             name: name.clone(),
         });
         collect_within(root, target, &name, into);
@@ -134,6 +134,16 @@ fn describe(root: &Value, schema: &Value) -> String {
     }
 }
 
+/// What each of the names means that may stand here, or in the list here, where that is said.
+fn meanings_of_choices(root: &Value, schema: &Value) -> String {
+    let schema = schema.get("items").map_or(schema, |items| follow(root, items));
+    let meaning = |choice: &Value| {
+        let [name, meaning] = ["const", "description"].map(|key| choice.get(key)?.as_str());
+        Some(format!(" `\"{}\"`: {}", name?, meaning?))
+    };
+    alternatives(schema).iter().filter_map(meaning).collect()
+}
+
 /// `kind` with the bounds that `property` states: numbers by `minimum` and `maximum`, quantities with a unit by
 /// [`LEAST`] and [`MOST`].
 fn bounded(kind: String, property: &Value) -> String {
@@ -171,9 +181,13 @@ fn toml_like(value: &Value) -> String {
     }
 }
 
-/// `text` on one line, without the links of API documentation.
+/// `text` on one line, without the links of API documentation. A link in parentheses is left out with them.
 pub fn plain(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    while let Some(start) = text.find(" ([`") {
+        let Some(length) = text[start..].find("`])") else { break };
+        text.replace_range(start..start + length + "`])".len(), "");
+    }
     text.replace("[`crate::", "`").replace("[`", "`").replace("`]", "`")
 }
 
@@ -189,7 +203,7 @@ mod tests {
     #[allow(dead_code, reason = "only its schema counts")]
     struct Outer {
         /// How long
-        /// it takes, see [`crate::X`].
+        /// it takes ([`crate::Y`]), see [`crate::X`].
         #[schemars(extend("most" = "60s"))]
         time: crate::Nanos,
         /// Which one.
@@ -203,7 +217,10 @@ mod tests {
     #[serde(rename_all = "kebab-case")]
     #[allow(dead_code, reason = "only its schema counts")]
     enum Colour {
+        /// As of old.
         Red,
+        /// As
+        /// the night.
         DarkBlue,
     }
     #[derive(JsonSchema, Serialize)]
@@ -238,7 +255,8 @@ mod tests {
             [
                 "time | a time with its unit, such as \"25us\" or \"5y\", at most `\"60s\"` | required | \
                  How long it takes, see `X`.",
-                "colour | `\"red\"` or `\"dark-blue\"` | `\"dark-blue\"` | Which one.",
+                "colour | `\"red\"` or `\"dark-blue\"` | `\"dark-blue\"` | Which one. \
+                 `\"red\"`: As of old. `\"dark-blue\"`: As the night.",
                 "inner | a table |  | ",
                 "inner.count | a whole number, 1 to 9 | required | How many.",
                 "named | a table | required | ",

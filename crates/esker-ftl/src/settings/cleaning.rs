@@ -10,7 +10,7 @@ use crate::Choice;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CleaningSettings {
-    /// Policy that chooses which block is cleaned: one of [`crate::VICTIM_POLICIES`].
+    /// Policy that chooses which block is cleaned, by name ([`crate::VICTIM_POLICIES`]).
     pub victim: Choice,
     /// A pool cleans when its free blocks fall below this share of its blocks.
     pub threshold: Ratio,

@@ -25,7 +25,7 @@ pub struct FtlSettings {
     pub spare_factor: Option<Ratio>,
     /// Share of all raw pages that the drive is sold with, used if neither of the above is given.
     pub factory_over_provisioning: Option<Ratio>,
-    /// The translation layer: one of [`crate::FTLS`].
+    /// The translation layer, by name ([`crate::FTLS`]).
     pub ftl: Choice,
     /// When and how blocks are made free.
     pub cleaning: CleaningSettings,

@@ -60,10 +60,10 @@ pub struct HostManagedCacheSettings {
     /// Erases that a block is rated for (default: as the flash).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance_cycles: Option<u64>,
-    /// Which pages leave: one of [`esker_cache::FLASH_POLICIES`].
+    /// Which pages leave: a policy of host-managed caches ([`esker_cache::FLASH_POLICIES`]).
     #[serde(default = "flru")]
     pub policy: Choice,
-    /// Which of the pages that miss may enter: one of [`esker_cache::ADMISSIONS`].
+    /// Which of the pages that miss may enter: an admission policy ([`esker_cache::ADMISSIONS`]).
     #[serde(default = "no_admission")]
     pub admission: Choice,
     /// What cleaning does with valid pages, all of which have a copy on the backing device.
@@ -72,7 +72,7 @@ pub struct HostManagedCacheSettings {
     /// What is erased at a time, and therefore cleaned.
     #[serde(default)]
     pub erase: EraseUnit,
-    /// Which block or zone is cleaned: one of [`esker_flash::VICTIM_POLICIES`] (default: as the flash).
+    /// Which block or zone is cleaned, as `cleaning.victim` of a drive (default: as the flash).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub victim: Option<Choice>,
     /// Which pages are kept in blocks of their own.
