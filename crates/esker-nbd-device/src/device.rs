@@ -22,7 +22,7 @@ pub enum ExportError {
     /// It cannot be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// It can only be read.
+    /// It can only be read, and was to be written.
     #[error("the export can only be read")]
     ReadOnly,
     /// Its server cannot make anything durable.
@@ -36,9 +36,9 @@ impl ExportError {
         matches!(self, Self::Connect(ConnectError::Unreachable(_)))
     }
 
-    /// Returns true if its server is there, and fails, or has nothing written any more.
+    /// Returns true if its server is there, and fails.
     pub fn fails(&self) -> bool {
-        matches!(self, Self::Connect(ConnectError::Lost(_)) | Self::ReadOnly)
+        matches!(self, Self::Connect(ConnectError::Lost(_)))
     }
 }
 
@@ -84,6 +84,10 @@ pub struct ExportDevice {
     watch: WatchPlace,
     limits: DeviceLimits,
     io: DeviceIo,
+    /// Whether it was opened to be read.
+    only_reads: bool,
+    /// Whether its server is told to make anything durable. One that offers it to be read has nothing to.
+    flushes: bool,
 }
 
 impl ExportDevice {
@@ -98,12 +102,36 @@ impl ExportDevice {
         io: &DeviceIo,
         limits: DeviceLimits,
     ) -> Result<Self, ExportError> {
+        Self::open_for(name.into(), uri, io, limits, false)
+    }
+
+    /// Connects to an export that is only read, as [`Self::open`]. Its server may offer it to be read alone; then it is
+    /// asked for nothing else.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    pub fn open_to_read(
+        name: impl Into<String>,
+        uri: &NbdUri,
+        io: &DeviceIo,
+        limits: DeviceLimits,
+    ) -> Result<Self, ExportError> {
+        Self::open_for(name.into(), uri, io, limits, true)
+    }
+
+    fn open_for(
+        name: String,
+        uri: &NbdUri,
+        io: &DeviceIo,
+        limits: DeviceLimits,
+        only_reads: bool,
+    ) -> Result<Self, ExportError> {
         let (connection, info) = Connection::open(uri)?;
-        if info.is_read_only() {
-            return Err(ExportError::ReadOnly);
-        }
-        if !info.takes(Command::Flush) {
-            return Err(ExportError::NoFlush);
+        let flushes = !info.is_read_only() && info.takes(Command::Flush);
+        match only_reads {
+            false if info.is_read_only() => return Err(ExportError::ReadOnly),
+            false if !flushes => return Err(ExportError::NoFlush),
+            _ => {}
         }
         let (socket, watch) = (Arc::clone(connection.wire().socket()), Arc::clone(connection.wire().watch_place()));
         let abilities = Abilities::of(&info);
@@ -113,7 +141,8 @@ impl ExportDevice {
             true => Box::new(WholeBlocks::of(Box::new(backend), abilities.block)),
             false => Box::new(backend),
         };
-        Ok(Self { name: name.into(), description: info.description, backend, socket, watch, limits, io: io.clone() })
+        let (description, io) = (info.description, io.clone());
+        Ok(Self { name, description, backend, socket, watch, limits, io, only_reads, flushes })
     }
 
     /// Performs one operation, and returns its memory.
@@ -124,6 +153,9 @@ impl ExportDevice {
         length: u64,
         data: OperationData,
     ) -> io::Result<OperationData> {
+        if self.only_reads && !matches!(kind, RequestKind::Read | RequestKind::Flush) {
+            return Err(ErrorKind::ReadOnlyFilesystem.into());
+        }
         self.backend.submit(Nanos::ZERO, 0, Operation::new(kind, offset, length, data));
         let mut ended = Vec::new();
         while ended.is_empty() {
@@ -170,6 +202,9 @@ impl BlockingBackend for ExportDevice {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if !self.flushes {
+            return Ok(());
+        }
         self.perform(RequestKind::Flush, 0, 0, OperationData::None).map(drop)
     }
 }
@@ -186,6 +221,10 @@ impl OpenDevice for ExportDevice {
     /// What is read comes from the server each time.
     fn forget_cached(&mut self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn only_reads(&self) -> bool {
+        self.only_reads
     }
 
     fn description(&self) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! One export as a device.
 
-use std::io::IoSlice;
+use std::io::{ErrorKind, IoSlice};
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
@@ -186,6 +186,28 @@ fn what_cannot_be_a_device_is_refused() {
     assert!(missing().is_missing(), "nothing is there");
     drop(UnixListener::bind(&socket).unwrap());
     assert!(missing().is_missing(), "nobody listens there");
+}
+
+#[test]
+fn an_export_that_is_only_read_is_asked_for_nothing_else() {
+    let io = DeviceIo::start(IoChoice::Threads).unwrap();
+    for flags in [ALL | READ_ONLY, READ_ONLY, ALL] {
+        let server = PlainServer::new(offer(flags, None));
+        let mut device = ExportDevice::open_to_read("far", &server.uri(), &io, DeviceLimits::default()).unwrap();
+        assert!(device.only_reads());
+        device.read(0, &mut [0; 512]).unwrap();
+        device.flush().unwrap();
+        let refused = [
+            device.write(0, &mut [IoSlice::new(&[1; 512])], true),
+            device.write_zeroes(0, 512, false),
+            device.trim(0, 512),
+        ];
+        for error in refused.map(Result::unwrap_err) {
+            assert_eq!(error.kind(), ErrorKind::ReadOnlyFilesystem);
+        }
+        let kinds: Vec<_> = server.asked().into_iter().map(|(kind, ..)| kind).collect();
+        assert_eq!(kinds, if flags == ALL { vec![0, 3] } else { vec![0] });
+    }
 }
 
 #[test]

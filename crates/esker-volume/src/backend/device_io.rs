@@ -5,6 +5,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::{OFlags, fcntl_getfl};
+
 use super::alignment::Alignment;
 use super::poller::Poller;
 use super::ring::{Ring, RingFile};
@@ -150,6 +152,9 @@ impl OpenDevice for FileDevice {
     }
     fn forget_cached(&mut self) -> io::Result<()> {
         self.file.forget_cached()
+    }
+    fn only_reads(&self) -> bool {
+        fcntl_getfl(self.file.file()).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY)
     }
     /// Threads take operations in the order in which they come: what is to go first must not be behind others.
     fn limits(&self) -> DeviceLimits {

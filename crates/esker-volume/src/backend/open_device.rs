@@ -18,6 +18,11 @@ pub trait OpenDevice: Send {
     /// [`flush`](BlockingBackend::flush): later reads show what the device holds.
     fn forget_cached(&mut self) -> io::Result<()>;
 
+    /// Returns true if it was opened to be read, and takes no writes.
+    fn only_reads(&self) -> bool {
+        false
+    }
+
     /// What its server says that it is, if it has one that says so.
     fn description(&self) -> Option<&str> {
         None

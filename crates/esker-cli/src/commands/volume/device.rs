@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use esker_core::{Bytes, Hint};
-use esker_nbd_device::ExportDevice;
+use esker_nbd_device::{ExportDevice, ExportError};
 use esker_volume::{BlockingBackend, DeviceIo, DeviceSettings, FileBackend, OpenDevice};
 use rustix::io::Errno;
 
@@ -41,6 +41,8 @@ pub(super) enum Cause {
     Missing,
     /// It is there, and fails.
     Fails,
+    /// It can only be read, and was to be written.
+    OnlyRead,
     /// Something that the user can put right.
     Mistake,
 }
@@ -82,12 +84,17 @@ pub(super) fn open_device(
             Ok(OpenedDevice { is_direct: device.is_direct(), device: Box::new(device) })
         }
         DevicePlace::Export(uri) => {
-            let device = ExportDevice::open(name, uri, io, settings.limits).map_err(|error| OpenError {
+            let found = match access {
+                Access::Read => ExportDevice::open_to_read(name, uri, io, settings.limits),
+                Access::Write => ExportDevice::open(name, uri, io, settings.limits),
+            };
+            let device = found.map_err(|error| OpenError {
                 message: message(&error),
                 hint: error.hint(),
-                cause: match (error.is_missing(), error.fails()) {
-                    (true, _) => Cause::Missing,
-                    (_, true) => Cause::Fails,
+                cause: match &error {
+                    ExportError::ReadOnly => Cause::OnlyRead,
+                    error if error.is_missing() => Cause::Missing,
+                    error if error.fails() => Cause::Fails,
                     _ => Cause::Mistake,
                 },
             })?;
@@ -102,7 +109,8 @@ fn cause(error: &io::Error) -> Cause {
     match Errno::from_io_error(error) {
         _ if error.kind() == ErrorKind::NotFound => Cause::Missing,
         // A disk that has died or was pulled out keeps its name for a while.
-        Some(Errno::NXIO | Errno::NODEV | Errno::IO | Errno::NOMEDIUM | Errno::ROFS) => Cause::Fails,
+        Some(Errno::NXIO | Errno::NODEV | Errno::IO | Errno::NOMEDIUM) => Cause::Fails,
+        Some(Errno::ROFS) => Cause::OnlyRead,
         _ => Cause::Mistake,
     }
 }
@@ -111,10 +119,14 @@ fn hint(name: &str, path: &Path, error: &io::Error, cause: Cause) -> Option<Stri
     if cause == Cause::Fails {
         return Some(format!(
             "what a volume has elsewhere is still read: `esker volume serve --read-only` and `esker volume copy --to` \
-             do without {name}, and where others have copies, `esker volume remove-device --lost` takes it out"
+             do without {name}, and where others have copies as new, `esker volume remove-device --lost` takes it out"
         ));
     }
     let text = match error.kind() {
+        _ if cause == Cause::OnlyRead => {
+            "have its file system take writes again; a volume that is there is still read, by `esker volume serve \
+             --read-only` and `esker volume copy --to`"
+        }
         ErrorKind::ResourceBusy => {
             "a volume is used by one program at a time, and by none while its devices are mounted"
         }
