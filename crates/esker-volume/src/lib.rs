@@ -34,8 +34,8 @@ pub use stacked::Stacked;
 pub use store::{Store, device_error};
 pub use volume::{
     AsleepAfter, ChangeError, ChangedLimits, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError,
-    EngineSettings, JoinPlan, JoiningDevice, MapDamage, MapKeepers, MoveBudget, Presence, Restored, VOLUME_KINDS,
-    Volume, VolumeChange, VolumeError, VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState, WhatIsThere,
-    WhatWasLost, check, create, create_with_map_on, dump, is_without_superblock, leave_failing_out, remove_lost,
-    served_as,
+    EngineSettings, JoinPlan, JoiningDevice, LostDevice, MapDamage, MapKeepers, MoveBudget, Presence, Restored,
+    VOLUME_KINDS, Volume, VolumeChange, VolumeError, VolumeKind, VolumeMap, VolumeMember, VolumeSettings, VolumeState,
+    WhatIsThere, WhatWasLost, check, create, create_with_map_on, dump, is_without_superblock, leave_failing_out,
+    remove_lost, served_as,
 };

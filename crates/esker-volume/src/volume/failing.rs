@@ -33,18 +33,22 @@ pub fn leave_failing_out(
     Ok(failing)
 }
 
-/// Takes the device of this name out of `devices` if it fails, and another one would be left.
+/// Takes the device of this name out of `devices` if it fails or can only be read, and another one would be left.
+/// Returns whether its superblock was read.
 ///
 /// # Errors
 /// If it went on without the others: what they hold is older.
-pub(super) fn leave_out(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<(), VolumeError> {
-    let Some(device) = devices.iter().position(|device| device.name() == name) else { return Ok(()) };
-    let looks = look_at(devices, true);
+pub(super) fn leave_out(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<bool, VolumeError> {
+    let Some(device) = devices.iter().position(|device| device.name() == name) else { return Ok(false) };
+    let mut looks = look_at(devices, true);
+    if devices[device].only_reads() {
+        looks[device].error.get_or_insert_with(|| io::ErrorKind::ReadOnlyFilesystem.into());
+    }
     if devices.len() > 1 && looks[device].error.is_some() {
         refuse_newest(devices, &looks)?;
         devices.remove(device);
     }
-    Ok(())
+    Ok(looks[device].superblock.is_some())
 }
 
 /// What a look at a device has shown.

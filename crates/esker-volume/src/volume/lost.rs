@@ -19,14 +19,25 @@ pub enum WhatWasLost {
     Copies,
 }
 
-/// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails, and will not
-/// come back. Nothing was there, or others have copies of all of it; new ones are made once the volume is open.
+/// A device that was taken out as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostDevice {
+    /// What was on it.
+    pub what: WhatWasLost,
+    /// Whether its superblock was read, which shows that it had not gone on without the others. Of one that is
+    /// missing, nobody can know that.
+    pub was_read: bool,
+}
+
+/// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails or can only be
+/// read, and will not come back. Nothing was there, or others have copies of all of it; new ones are made once the
+/// volume is open.
 ///
 /// # Errors
 /// If the volume cannot be opened, if the device is there and whole, if nothing else has what was on it, if it went
 /// on without the others, or if the others do not hold what the volume offers. Then nothing was written.
-pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<WhatWasLost, VolumeError> {
-    failing::leave_out(devices, name)?;
+pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<LostDevice, VolumeError> {
+    let was_read = failing::leave_out(devices, name)?;
     make_durable(devices)?;
     let recovered = recover(devices, true)?;
     let members = recovered.state(devices).devices;
@@ -62,5 +73,5 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
     let Recovered { found, journal, keepers, .. } = &without;
     repair_journal(devices, journal, keepers)?;
     repair_superblocks(devices, found)?;
-    Ok(what)
+    Ok(LostDevice { what, was_read })
 }

@@ -44,7 +44,7 @@ pub use error::{MapDamage, VolumeError};
 pub use failing::leave_failing_out;
 pub use join::{JoinPlan, JoiningDevice, served_as};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
-pub use lost::{WhatWasLost, remove_lost};
+pub use lost::{LostDevice, WhatWasLost, remove_lost};
 use map::{JournalFound, Leftovers, Repair};
 use recover::{Recovered, recover};
 pub use settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};

@@ -155,7 +155,7 @@ fn a_device_that_is_lost_can_be_taken_out_once_nothing_is_on_it() {
     until(&mut volume.0, &volume.1, |volume| volume.drain_progress(lost) == Some(DrainProgress::Empty));
     assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
     drop(volume);
-    assert_eq!(remove_lost(&mut closed(&left), name).unwrap(), WhatWasLost::Nothing);
+    assert_eq!(remove_lost(&mut closed(&left), name).unwrap().what, WhatWasLost::Nothing);
     let mut volume = open(&left, IoChoice::Best, false).unwrap();
     assert_eq!(volume.0.state().missing().count(), 0);
     (0..80).for_each(|number| check_extent(&mut volume, number));

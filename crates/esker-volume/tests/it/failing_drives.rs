@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use esker_core::{Bytes, DeviceError, Hint, Lba, Request, Tag};
 use esker_volume::{
-    Backend, BlockingBackend, DeviceIo, Direct, IoChoice, OpenDevice, SystemClock, Volume, VolumeError, VolumeSettings,
-    WhatIsThere, WhatWasLost, check, create, leave_failing_out, remove_lost,
+    Backend, BlockingBackend, DeviceIo, DeviceSettings, Direct, FileBackend, IoChoice, OpenDevice, SystemClock, Volume,
+    VolumeError, VolumeSettings, WhatIsThere, WhatWasLost, check, create, leave_failing_out, remove_lost,
 };
 use serde_json::json;
 
@@ -128,7 +128,11 @@ fn copies_do_without_a_drive_that_fails() {
     }
     let refused = remove_lost(&mut closed(&paths), "first").unwrap_err();
     assert!(matches!(refused, VolumeError::NotLost(_)), "{refused}");
-    remove_lost(&mut with_failing(&paths, &io, true), "first").unwrap();
+    let file = FileBackend::open_to_read(&paths[0]).unwrap();
+    let mut all = devices(&paths, &io, false);
+    all[0] = Box::new(io.device("first", file, DeviceSettings::default()));
+    let lost = remove_lost(&mut all, "first").unwrap();
+    assert_eq!((lost.what, lost.was_read), (WhatWasLost::Copies, true), "it is as new as the others");
     let mut volume = open(&paths[1..], IoChoice::Threads, false).unwrap();
     assert!(read(&mut volume) == [7; LENGTH]);
     assert_eq!(request(&mut volume, write(0, 512), &[1; 512]).result, Ok(()));
@@ -192,6 +196,15 @@ fn a_drive_that_went_on_without_the_others_is_not_left_out() {
     refused(remove_lost(&mut all, "second").unwrap_err());
     // Whoever only looks sees what is there.
     assert!(leave_failing_out(&mut all, false).unwrap().is_empty());
-    assert_eq!(remove_lost(&mut with(0, &fails), "first").unwrap(), WhatWasLost::Copies);
+    // It can only be read, as on a file system that became read-only.
+    let only_read = || -> Box<dyn OpenDevice> {
+        let file = FileBackend::open_to_read(&paths[1]).unwrap();
+        Box::new(io.device("second", file, DeviceSettings::default()))
+    };
+    let mut all = vec![devices(&paths, &io, false).remove(0), only_read()];
+    refused(remove_lost(&mut all, "second").unwrap_err());
+    drop(all);
+    let lost = remove_lost(&mut with(0, &fails), "first").unwrap();
+    assert_eq!((lost.what, lost.was_read), (WhatWasLost::Copies, true));
     assert!(read(&mut open(&paths[1..], IoChoice::Threads, false).unwrap()) == [8; LENGTH]);
 }

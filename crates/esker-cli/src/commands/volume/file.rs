@@ -134,7 +134,8 @@ impl Places {
         self.open_without(&|_| access == Access::Read, access, io, settings)
     }
 
-    /// Opens the devices that are there to write, although this one may fail: the volume is to lose it.
+    /// Opens the devices that are there to write, although this one may fail or can only be read: the volume is to
+    /// lose it.
     pub(super) fn open_to_lose(&self, lost: &str, io: &DeviceIo) -> Result<Opened, Failure> {
         self.open_without(&|name| name == lost, Access::Write, io, DeviceSettings::default())
     }
@@ -149,7 +150,14 @@ impl Places {
     ) -> Result<Opened, Failure> {
         let (mut devices, mut are_direct, mut away) = (Vec::new(), true, Away::of(&self.file));
         for (name, place) in &self.devices {
-            match open_device(name, place, access, io, settings) {
+            let found = match open_device(name, place, access, io, settings) {
+                // What it holds shows whether the volume can do without it.
+                Err(error) if error.cause == Cause::OnlyRead && may_fail(name) => {
+                    open_device(name, place, Access::Read, io, settings)
+                }
+                found => found,
+            };
+            match found {
                 Ok(OpenedDevice { device, is_direct }) => {
                     are_direct &= is_direct;
                     devices.push((device, place));

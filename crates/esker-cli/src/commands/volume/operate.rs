@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use esker_core::words;
 use esker_serve::{DeviceStatus, DrainStatus, LifeStatus, VolumeFile, VolumeOperation, VolumeStatus, call};
-use esker_volume::{DeviceSettings, IoChoice, WhatWasLost};
+use esker_volume::{DeviceSettings, IoChoice, LostDevice, WhatWasLost};
 
 use super::doer::{Doer, read_status};
 use super::file::{Places, start_io};
@@ -205,7 +205,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
     let mut opened = places.open_to_lose(device, &io)?;
-    let what = esker_volume::remove_lost(&mut opened.devices, device)?;
+    let LostDevice { what, was_read } = esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
     changed.map_err(|error| {
@@ -216,7 +216,14 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
         WhatWasLost::Copies => "what was there is copied again once it is used",
         WhatWasLost::Nothing => "nothing was there",
     };
-    output::print(&format!("{device} belongs to the volume no more; {consequence}\n"))?;
+    let unknown = match was_read {
+        true => String::new(),
+        false => format!(
+            ". Nothing of {device} could be read: if the volume went on there without the others, they lack what was \
+             written since"
+        ),
+    };
+    output::print(&format!("{device} belongs to the volume no more; {consequence}{unknown}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -121,3 +121,52 @@ fn a_cluster_of_copies_outlives_a_kill_and_a_drive() {
     check(&server);
     server.stop();
 }
+
+/// The first drive is lost, the second one goes on alone; then the first one is back, and the second one can only be
+/// read. What was written last is there alone.
+#[test]
+fn a_drive_that_can_only_be_read_is_no_lost_one() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    let drives = ["a", "b"].map(|name| folder.join(name));
+    for drive in &drives {
+        std::fs::create_dir(drive).unwrap();
+        esker_ok(drive, &["volume", "create", "home.volume", "--device", "disk=disk.img,24MiB"]);
+    }
+    let first = Server::start(&drives[0], &[]);
+    let second = Server::start(&drives[1], &[]);
+    let places =
+        ["a", "b"].map(|name| format!("{name}=nbd+unix:///?socket={}/{name}/home.volume.nbd", folder.display()));
+    let create = ["volume", "create", "home.volume", "--kind", "cluster", "--set", "replicas=2"];
+    let settings = ["--set", "object=64KiB", "--set", "objects_per_slice=4"];
+    let devices = ["--device", &places[0], "--device", &places[1]];
+    esker_ok(folder, &[&create[..], &settings, &devices].concat());
+    let server = Server::start(folder, &[]);
+    let mut client = server.client();
+    client.write(0, &[1; 4096]).unwrap();
+    client.flush().unwrap();
+    drop(first);
+    client.write(0, &[2; 4096]).unwrap();
+    client.flush().unwrap();
+    drop(client);
+    server.stop();
+    second.stop();
+    let first = Server::start(&drives[0], &[]);
+    let second = Server::start(&drives[1], &["--read-only"]);
+
+    let refused = esker_in(folder, &["volume", "remove-device", "home.volume", "b", "--lost"]);
+    assert!(refused.code == 1 && refused.stderr.contains("what they hold is older"), "{}", refused.stderr);
+    let refused = esker_in(folder, &["volume", "check", "home.volume", "--repair"]);
+    assert!(refused.stderr.contains("the export can only be read"), "{}", refused.stderr);
+    let server = Server::start(folder, &["--read-only"]);
+    assert_eq!(server.client().read(0, 4096).unwrap(), [2; 4096]);
+    server.stop();
+    let copied = esker_ok(folder, &["volume", "copy", "home.volume", "--to", "out.img"]);
+    assert_eq!(std::fs::read(folder.join("out.img")).unwrap()[..4096], [2; 4096], "{}", copied.stderr);
+    first.stop();
+    second.stop();
+    let server = Server::start(&drives[1], &[]);
+    let taken_out = esker_ok(folder, &["volume", "remove-device", "home.volume", "a", "--lost"]).stdout;
+    assert!(taken_out.contains("Nothing of a could be read"), "{taken_out}");
+    server.stop();
+}
