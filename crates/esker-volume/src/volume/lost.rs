@@ -3,10 +3,10 @@
 use esker_core::Bytes;
 
 use super::error::VolumeError;
-use super::kinds::{EngineError, Presence};
+use super::kinds::{EngineError, EngineSettings, Presence};
 use super::recover::{Recovered, recover, recover_found};
 use super::room::holds_without;
-use super::{failing, make_durable, repair_journal, repair_superblocks};
+use super::{VolumeMember, failing, make_durable, repair_journal, repair_superblocks};
 use crate::backend::OpenDevice;
 use crate::format::{MemberState, Superblock};
 
@@ -20,13 +20,15 @@ pub enum WhatWasLost {
 }
 
 /// A device that was taken out as lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostDevice {
     /// What was on it.
     pub what: WhatWasLost,
     /// Whether its superblock was read, which shows that it had not gone on without the others. Of one that is
     /// missing, nobody can know that.
     pub was_read: bool,
+    /// Names of devices that were being drained, and are used again: the others alone do not hold what is offered.
+    pub used_again: Vec<String>,
 }
 
 /// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails or can only be
@@ -61,17 +63,44 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
     found.newest.generation = found.newest.generation.saturating_add(Superblock::AHEAD);
     found.to_write = (0..found.given.len()).filter(|member| found.given[*member].is_some()).collect();
     // This shows whether the map does without it: a place may be given out there to which nothing was written yet.
-    let without = recover_found(devices, found, true).map_err(|error| match (what, error) {
+    let mut without = recover_found(devices, found, true).map_err(|error| match (what, error) {
         (WhatWasLost::Nothing, VolumeError::Engine(EngineError::Map(_))) => one_copy(),
         (_, error) => error,
     })?;
     // The host may write wherever it is offered room. A cluster makes room for its copies, or does with fewer of them.
-    let (capacity, holds) = (recovered.engine.capacity(), holds_without(lost, &members, &*engine));
-    if what == WhatWasLost::Nothing && capacity > holds {
-        return Err(VolumeError::Capacity { device: name.to_string(), capacity, holds });
-    }
+    let used_again = match what {
+        WhatWasLost::Nothing => drains_to_end(lost, members.clone(), recovered.engine.capacity(), &*engine)?,
+        WhatWasLost::Copies => Vec::new(),
+    };
+    used_again.iter().for_each(|&member| without.found.newest.members[member].state = MemberState::InUse);
     let Recovered { found, journal, keepers, .. } = &without;
     repair_journal(devices, journal, keepers)?;
     repair_superblocks(devices, found)?;
-    Ok(LostDevice { what, was_read })
+    let used_again = used_again.iter().map(|&member| members[member].name.clone()).collect();
+    Ok(LostDevice { what, was_read, used_again })
+}
+
+/// Returns the devices whose drain has to end, so that there is room for what is offered without the lost one: none, or
+/// all that are there.
+fn drains_to_end(
+    lost: usize,
+    mut members: Vec<VolumeMember>,
+    capacity: Bytes,
+    engine: &dyn EngineSettings,
+) -> Result<Vec<usize>, VolumeError> {
+    if capacity <= holds_without(lost, &members, engine) {
+        return Ok(Vec::new());
+    }
+    let mut to_end = Vec::new();
+    for (index, member) in members.iter_mut().enumerate() {
+        if index != lost && member.is_draining && member.presence == Presence::Present {
+            member.is_draining = false;
+            to_end.push(index);
+        }
+    }
+    let holds = holds_without(lost, &members, engine);
+    if capacity > holds {
+        return Err(VolumeError::Capacity { device: members[lost].name.clone(), capacity, holds });
+    }
+    Ok(to_end)
 }

@@ -135,6 +135,23 @@ fn a_lost_device_with_nothing_on_it_stays_while_the_host_is_offered_its_room() {
 }
 
 #[test]
+fn a_drain_ends_where_a_lost_device_leaves_no_room_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second", "third"]);
+    let mut small = settings();
+    small.options.insert("capacity".to_string(), json!("10MiB"));
+    create(&mut closed(&paths), &small, &identities(1, 3), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    change(&mut volume, VolumeChange::Drain { device: 1 }).unwrap();
+    drop(volume);
+    let lost = remove_lost(&mut closed(&paths[..2]), "third").unwrap();
+    assert_eq!((lost.what, lost.used_again), (WhatWasLost::Nothing, vec!["second".to_string()]));
+    let mut volume = open(&paths[..2], IoChoice::Best, false).unwrap();
+    assert!(volume.0.state().missing().next().is_none() && !volume.0.state().devices[1].is_draining);
+    (0..80).for_each(|number| write_extent(&mut volume, number));
+}
+
+#[test]
 fn a_device_that_is_lost_can_be_taken_out_once_nothing_is_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second", "third"]);

@@ -205,7 +205,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
     let mut opened = places.open_to_lose(device, &io)?;
-    let LostDevice { what, was_read } = esker_volume::remove_lost(&mut opened.devices, device)?;
+    let LostDevice { what, was_read, used_again } = esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
     changed.map_err(|error| {
@@ -216,6 +216,10 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
         WhatWasLost::Copies => "what was there is copied again once it is used",
         WhatWasLost::Nothing => "nothing was there",
     };
+    let again = match used_again.is_empty() {
+        true => String::new(),
+        false => format!("; the drain of {} has ended, since its room is needed", used_again.join(", ")),
+    };
     let unknown = match was_read {
         true => String::new(),
         false => format!(
@@ -223,7 +227,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
              written since"
         ),
     };
-    output::print(&format!("{device} belongs to the volume no more; {consequence}{unknown}\n"))?;
+    output::print(&format!("{device} belongs to the volume no more; {consequence}{again}{unknown}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
