@@ -60,7 +60,6 @@ impl Failure {
         self.code == 2
     }
 
-    #[cfg(test)]
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -35,6 +35,12 @@ pub trait Served {
         false
     }
 
+    /// The name of a device that has failed since this was opened, if one has: another process may not be able to open
+    /// it.
+    fn failed_device(&self) -> Option<String> {
+        None
+    }
+
     /// Memory of `length` bytes for the data of a write.
     fn buffer(&mut self, length: usize) -> Buffer;
 

@@ -1,7 +1,7 @@
 //! Volumes as what a server serves.
 
-use esker_core::{Bytes, DriveWear, Nanos, Request, Tag};
-use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume, VolumeMember, served_as};
+use esker_core::{Bytes, DeviceState, DriveWear, Nanos, Request, Tag};
+use esker_volume::{Buffer, DeviceIo, Presence, Reply, ReplyData, SystemClock, Volume, VolumeMember, served_as};
 use serde_json::Value;
 
 use crate::background::BackgroundStatus;
@@ -77,6 +77,14 @@ impl Served for ServedVolume {
     }
     fn is_changing(&self) -> bool {
         self.changes.is_under_way()
+    }
+    fn failed_device(&self) -> Option<String> {
+        let has_failed_since = |(index, device): &(usize, &VolumeMember)| {
+            let was_used = device.presence == Presence::Present && !device.has_failed;
+            was_used && self.volume.device_state(*index) == DeviceState::Failed
+        };
+        let (_, failed) = self.volume.state().devices.iter().enumerate().find(has_failed_since)?;
+        Some(failed.name.clone())
     }
     fn buffer(&mut self, length: usize) -> Buffer {
         self.volume.buffer(length)

@@ -65,6 +65,12 @@ impl<S: Served> Server<S> {
             let error = ControlError::new(format!("a change of {} is under way", export.name));
             return Err(ControlError { hint: Some("wait until it has ended".to_string()), ..error });
         }
+        if let Some((export, device)) = self.exports.iter().find_map(|it| Some((&it.name, it.served.failed_device()?)))
+        {
+            let error = ControlError::new(format!("{device} of {export} has failed, and could perhaps not be opened"));
+            let hint = "remove it, or bring it back and start the server anew".to_string();
+            return Err(ControlError { hint: Some(hint), ..error });
+        }
         let now = self.clock.now();
         let (clients, all) = (now + CLIENTS_LIMIT, now + nanos(self.settings.drain_limit));
         self.hold_until(clients, successor, |server| server.clients.are_held());

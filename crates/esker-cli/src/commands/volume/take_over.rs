@@ -67,13 +67,19 @@ fn take_back(
     (arguments, settings): (&VolumeServeArguments, &ServeSettings),
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
+    let mut told = String::new();
     let mut server = loop {
         match open(&arguments.volumes, serving(arguments), settings, common) {
             Ok(server) => break server,
-            // The other process may still have it open, because it hangs.
             Err(error) if cancel::requested() => return Err(error),
             // The other process may still have it open, because it hangs. Clients wait.
-            Err(_) => std::thread::sleep(PAUSE),
+            Err(error) => {
+                if error.message() != told {
+                    told = error.message().to_string();
+                    output::remark(&format!("clients wait, as the volume cannot be opened again yet: {told}"));
+                }
+                std::thread::sleep(PAUSE);
+            }
         }
     };
     server.resume(handover)?;

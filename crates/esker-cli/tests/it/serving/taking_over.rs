@@ -10,6 +10,7 @@ use esker_core::Rng;
 use nix::sys::signal::Signal;
 
 use super::clients::{are_installed, log};
+use super::emulated::Emulation;
 use super::moving::{fio, succeeds};
 use super::{Server, another, home};
 use crate::support::{esker_in, esker_ok, esker_refuses};
@@ -27,6 +28,34 @@ impl Server {
         assert_eq!(code, Some(0), "the process that has handed over: {said}");
         next
     }
+}
+
+/// Otherwise the new process could not open the device, and neither could the old one again.
+#[test]
+fn nobody_takes_over_a_volume_whose_device_has_failed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    let disk = "kind = \"constant\"\nservice_time = \"10us\"\ncapacity = \"16MiB\"\n";
+    fs::write(folder.join("disk.toml"), disk).unwrap();
+    let disk = Emulation::of(folder, "disk", &[]);
+    let far = format!("far=nbd+unix:///?socket={}", folder.join("disk.nbd").display());
+    let create =
+        ["volume", "create", "home.volume", "--kind", "cluster", "--set", "replicas=2", "--set", "object=64KiB"];
+    let settings = ["--set", "objects_per_slice=4", "--device", &far, "--device", "b=b.img,16MiB", "--device"];
+    esker_ok(folder, &[&create[..], &settings, &["c=c.img,16MiB"]].concat());
+    let server = Server::start(folder, &[]);
+    let mut client = server.client();
+    disk.operate("fail", &["--writes"]);
+    for number in 0..8 {
+        client.write(number << 18, &[number as u8 + 1; BLOCK]).unwrap();
+    }
+    client.flush().unwrap();
+    let refused = esker_in(folder, &["volume", "serve", "home.volume", "--take-over"]);
+    assert!(refused.code == 2 && refused.stderr.contains("far of home has failed"), "{}", refused.stderr);
+    for number in 0..8 {
+        assert_eq!(client.read(number << 18, BLOCK).unwrap(), [number as u8 + 1; BLOCK], "{number}");
+    }
+    server.stop();
 }
 
 const BLOCK: usize = 4096;
