@@ -21,7 +21,7 @@ use json::JsonKind;
 
 pub(crate) use content::Content;
 pub(crate) use folder::NewFolders;
-pub(crate) use stream::Output;
+pub(crate) use stream::{Output, compression_of};
 pub(crate) use words::{print, print_json, remark, tell};
 
 /// The inputs and outputs of a command.

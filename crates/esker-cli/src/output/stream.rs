@@ -10,6 +10,12 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
+/// The compression that the name of a file asks for, whatever its letters: `zst` or `gz`.
+pub(crate) fn compression_of(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?;
+    ["zst", "gz"].into_iter().find(|name| ending.eq_ignore_ascii_case(name))
+}
+
 /// An output: a file that appears under its name only at [`Output::finish`], or standard output, a device, or a FIFO.
 pub(crate) struct Output {
     path: PathBuf,
@@ -44,7 +50,7 @@ impl Output {
         let file = self.destination.open()?;
         let writer: Box<dyn Write + Send> = Box::new(io::BufWriter::with_capacity(1 << 20, file));
         let closing = self.closing.clone();
-        match self.path.extension().and_then(|extension| extension.to_str()) {
+        match compression_of(&self.path) {
             Some("zst") => {
                 let encoder = zstd::Encoder::new(writer, 3).map_err(Failure::work)?;
                 let close = |encoder: zstd::Encoder<'static, Box<dyn Write + Send>>| encoder.finish()?.flush();

@@ -16,7 +16,7 @@ use esker_volume::{Clock, SystemClock};
 
 use crate::args::{ServingArguments, WriteArguments};
 use crate::failure::Failure;
-use crate::output::{Output, Outputs, remark};
+use crate::output::{Output, Outputs, compression_of, remark};
 use crate::trace_ending::{check_terminal, format_by};
 use recorder::{Recorder, Zero};
 use writer::Outcome;
@@ -75,7 +75,7 @@ impl Plan {
         let arguments = WriteArguments { output: path.to_path_buf(), to: format.map(str::to_string), force };
         let format = format_by(&arguments, "--record-as")?;
         check_terminal(&arguments, format)?;
-        if matches!(path.extension().and_then(|ending| ending.to_str()), Some("zst" | "gz")) {
+        if compression_of(path).is_some() {
             return Err(Failure::input(format!("{}: a recording is not compressed", path.display())).with_hint(
                 "a compressed file without its end cannot be read; compress it later: esker trace convert",
             ));

@@ -64,3 +64,12 @@ fn refusals_name_the_file_the_record_and_the_way_out() {
     let error = refuse(&[&left[..7], &["n", "--to", "ssdsim"]].concat());
     assert!(error.contains("t.fio: record 3: format `ssdsim` cannot hold 1 bytes at byte 100"), "{error}");
 }
+
+#[test]
+fn a_name_asks_for_compression_in_any_letters() {
+    let folder = folder("d.log", DISKMON);
+    for (name, begins) in [("a.spc.ZST", [0x28, 0xb5]), ("a.spc.zst", [0x28, 0xb5]), ("a.spc.Gz", [0x1f, 0x8b])] {
+        esker_ok(folder.path(), &["trace", "convert", "d.log", "-o", name]);
+        assert_eq!(std::fs::read(folder.path().join(name)).unwrap()[..2], begins, "{name}");
+    }
+}

@@ -228,8 +228,9 @@ impl TraceWriter {
     #[cold]
     fn cannot_hold_range(&self, record: &Record) -> TraceError {
         let holds = &self.format.build.holds;
+        let end = if holds.end_max == u64::MAX { String::new() } else { format!(", ends up to {}", holds.end_max) };
         let what = format!(
-            "{} bytes at byte {} (offsets in units of {}, lengths in units of {} up to {})",
+            "{} bytes at byte {} (offsets in units of {}, lengths in units of {} up to {}{end})",
             record.length, record.offset, holds.offset_unit, holds.length_unit, holds.length_max
         );
         let others = others(|holds| {
