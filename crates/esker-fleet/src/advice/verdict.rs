@@ -74,6 +74,8 @@ fn worn_within(surely: usize, likely: usize, perhaps: usize, all: usize, horizon
     match (perhaps, likely) {
         (0, _) if all == 1 => format!("the drive does not wear out within {years}"),
         (0, _) => format!("none of {all} drives wears out within {years}"),
+        (_, 0) if all == 1 => format!("the drive may wear out within {years}, and likely does not"),
+        (_, 0) => format!("{perhaps} of {all} drives may wear out within {years}, and likely none does"),
         _ if surely == perhaps => format!("{of_all} {wear} out within {years}"),
         _ => format!("{of_all} {wear} out within {years} ({surely} to {perhaps} by the ranges)"),
     }
@@ -103,4 +105,20 @@ fn unevenness(judged: &[JudgedDrive]) -> Option<String> {
 
 fn words_of_drives(count: usize) -> String {
     if count == 1 { "1 drive".into() } else { format!("{count} drives") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_happen_and_likely_does_not_is_called_so() {
+        let said = |surely, likely, perhaps, all| worn_within(surely, likely, perhaps, all, 5.0);
+        assert_eq!(said(0, 0, 0, 1), "the drive does not wear out within 5 years");
+        assert_eq!(said(0, 0, 1, 1), "the drive may wear out within 5 years, and likely does not");
+        assert_eq!(said(0, 1, 1, 1), "the drive wears out within 5 years (0 to 1 by the ranges)");
+        assert_eq!(said(0, 0, 3, 12), "3 of 12 drives may wear out within 5 years, and likely none does");
+        assert_eq!(said(1, 2, 4, 12), "2 of 12 drives wear out within 5 years (1 to 4 by the ranges)");
+        assert_eq!(said(2, 2, 2, 12), "2 of 12 drives wear out within 5 years");
+    }
 }
