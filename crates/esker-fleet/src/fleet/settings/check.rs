@@ -101,6 +101,8 @@ impl FleetSettings {
         refuse(run.epoch == Nanos::ZERO, "run.epoch", "epochs have no length", "such as \"1d\" or \"1h\"")?;
         refuse(run.duration == Nanos::ZERO, "run.duration", "it ends at once", "such as \"1y\"")?;
         refuse(run.duration > Nanos::LAST, "run.duration", "simulated time ends after 292 years", "such as \"5y\"")?;
+        let long = format!("an epoch of {} is longer than the run of {}", run.epoch, run.duration);
+        refuse(run.epoch > run.duration, "run.epoch", &long, "make it a part of the run, such as \"1d\"")?;
         let many = format!("{} epochs are more than a million", run.epochs());
         refuse(run.epochs() > EPOCHS_MAX, "run.duration", &many, "make it shorter, or epochs longer")?;
         let out = |ratio: Ratio| ratio >= Ratio::ONE;
@@ -110,6 +112,8 @@ impl FleetSettings {
 
     fn check_event(&self, event: &EventSettings, key: impl Fn(&str) -> String) -> Result<(), ConfigError> {
         refuse(event.every == Some(Nanos::ZERO), key("every"), "it is never over", "such as \"90d\"")?;
+        let late = format!("the run has ended by then, after {}", self.run.duration);
+        refuse(event.at >= self.run.duration, key("at"), &late, "let it happen before, or lengthen run.duration")?;
         if let Some(name) = &event.group
             && !self.group.iter().any(|group| group.name == *name)
         {
@@ -119,6 +123,10 @@ impl FleetSettings {
         // A server that joins, or comes in place of another, has the next number.
         let joins = self.replacement.is_some() || self.event.iter().any(|event| event.kind == EventKind::Join);
         let servers: u32 = self.group.iter().map(|group| u32::from(group.count)).sum();
+        let of_group = self.group.iter().find(|group| Some(&group.name) == event.group.as_ref());
+        let few = of_group.filter(|group| event.kind != EventKind::Join && !joins && event.count > group.count);
+        let only = few.map_or(String::new(), |group| format!("{} has {} servers", group.name, group.count));
+        refuse(few.is_some(), key("count"), &only, "count fewer, or leave it out for one")?;
         let is_unknown = event.server.is_some_and(|server| u32::from(server) >= servers) && !joins;
         let last = format!("servers have numbers from 0 to {}", servers.saturating_sub(1));
         refuse(is_unknown, key("server"), "there is no such server", &last)?;
