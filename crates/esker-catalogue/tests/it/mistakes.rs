@@ -177,5 +177,6 @@ fn no_catalogue_at_all() {
     assert!(refused("").to_string().contains("it has no product"));
     assert!(refused("product = 1").to_string().contains("bad.toml:1:"));
     assert!(refused("= =").to_string().starts_with("bad.toml:1:3: this is not TOML"));
-    assert!(refused("[workload]\n").to_string().contains("unknown key"));
+    assert!(refused("[workload]\n").to_string().contains("this is an experiment, not a catalogue"));
+    assert!(refused("[shelf]\n").to_string().contains("unknown key"));
 }
