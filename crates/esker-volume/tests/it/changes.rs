@@ -134,13 +134,19 @@ fn a_lost_device_with_nothing_on_it_stays_while_the_host_is_offered_its_room() {
     (0..capacity.0 / (128 << 10)).for_each(|number| write_extent(&mut volume, number));
 }
 
-#[test]
-fn a_drain_ends_where_a_lost_device_leaves_no_room_for_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let paths = files(folder.path(), &["first", "second", "third"]);
+/// Creates a volume of 10 MiB on three devices, and returns their paths.
+fn three_of_10_mib(folder: &Path) -> Vec<PathBuf> {
+    let paths = files(folder, &["first", "second", "third"]);
     let mut small = settings();
     small.options.insert("capacity".to_string(), json!("10MiB"));
     create(&mut closed(&paths), &small, &identities(1, 3), WhatIsThere::Stays).unwrap();
+    paths
+}
+
+#[test]
+fn a_drain_ends_where_a_lost_device_leaves_no_room_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = three_of_10_mib(folder.path());
     let mut volume = open(&paths, IoChoice::Best, false).unwrap();
     change(&mut volume, VolumeChange::Drain { device: 1 }).unwrap();
     drop(volume);
@@ -154,10 +160,7 @@ fn a_drain_ends_where_a_lost_device_leaves_no_room_for_it() {
 #[test]
 fn a_device_that_is_lost_can_be_taken_out_once_nothing_is_on_it() {
     let folder = tempfile::tempdir().unwrap();
-    let paths = files(folder.path(), &["first", "second", "third"]);
-    let mut small = settings();
-    small.options.insert("capacity".to_string(), json!("10MiB"));
-    create(&mut closed(&paths), &small, &identities(1, 3), WhatIsThere::Stays).unwrap();
+    let paths = three_of_10_mib(folder.path());
     let mut volume = open(&paths, IoChoice::Best, false).unwrap();
     (0..80).for_each(|number| write_extent(&mut volume, number));
     let lost = (0..3).rev().find(|&device| volume.0.used()[device] > Bytes::ZERO).unwrap();

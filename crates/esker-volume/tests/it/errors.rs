@@ -144,6 +144,14 @@ struct HoldsFlushes {
     hold: Arc<AtomicBool>,
 }
 
+impl HoldsFlushes {
+    /// A store that holds them as long as `hold` says so.
+    fn store(hold: &Arc<AtomicBool>) -> Store {
+        let inner = Direct::new(MemoryBackend::new(DEVICE));
+        Store::new(Box::new(Self { inner, held: Vec::new(), hold: hold.clone() }))
+    }
+}
+
 impl Backend for HoldsFlushes {
     fn capacity(&self) -> Bytes {
         DEVICE
@@ -167,9 +175,7 @@ impl Backend for HoldsFlushes {
 fn a_store_has_not_failed_because_the_process_stood_still() {
     let clock = HandClock::default();
     let hold = Arc::new(AtomicBool::new(true));
-    let inner = Direct::new(MemoryBackend::new(DEVICE));
-    let store = Store::new(Box::new(HoldsFlushes { inner, held: Vec::new(), hold: hold.clone() }));
-    let mut driver = driver(store, &clock);
+    let mut driver = driver(HoldsFlushes::store(&hold), &clock);
     write(&mut driver, 0).unwrap();
     driver.submit(Tag::new(7, 0), FLUSH, Vec::new());
     driver.step();
@@ -186,9 +192,7 @@ fn a_store_has_not_failed_because_the_process_stood_still() {
 fn a_flush_under_way_ends_when_its_store_is_removed() {
     let clock = HandClock::default();
     let hold = Arc::new(AtomicBool::new(false));
-    let inner = Direct::new(MemoryBackend::new(DEVICE));
-    let store = Store::new(Box::new(HoldsFlushes { inner, held: Vec::new(), hold: hold.clone() }));
-    let mut driver = driver(store, &clock);
+    let mut driver = driver(HoldsFlushes::store(&hold), &clock);
     write(&mut driver, 0).unwrap();
     hold.store(true, Ordering::Relaxed);
     driver.submit(Tag::new(7, 0), FLUSH, Vec::new());
