@@ -88,7 +88,7 @@ impl PlacementEngine {
     pub(super) fn add_mirror(&mut self, extent: LogicalExtent, place: ExtentPlace) {
         self.moved.mirrored_extents += 1;
         self.moved.mirrored_bytes += self.extent;
-        let copy = SecondCopy { place, reads: 0, left_by: None };
+        let copy = SecondCopy { place, reads: 0, left_by: None, is_durable: true };
         self.mirrors.add(extent, copy, self.map.blocks_of(extent).len());
         self.tell_mirror(extent);
         if self.is_drained(place.device) {
@@ -101,7 +101,7 @@ impl PlacementEngine {
         if self.mirrors.is_empty() {
             return;
         }
-        if let Some(SecondCopy { place, reads, left_by }) = self.mirrors.remove(extent) {
+        if let Some(SecondCopy { place, reads, left_by, .. }) = self.mirrors.remove(extent) {
             #[cfg(test)]
             let reads = if self.has_fault(super::tests::Fault::ForgetsMirrorReads) { 0 } else { reads };
             self.tell_mirror(extent);
@@ -184,25 +184,27 @@ impl PlacementEngine {
     }
 
     /// Returns the place of the second copy of `extent` if the extent may move there without a copy.
-    fn movable_mirror(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
+    pub(super) fn movable_mirror(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
         let place = self.mirrors.whole(extent)?;
         let is_quiet = self.map.writes(extent) == 0 && self.map.work(extent) == ExtentWork::None;
         let may = is_quiet && self.is_usable(place);
         may.then_some(place)
     }
 
-    /// Moves `extent` to its second copy, whose data are durable because it was copied there: one that was the extent's
-    /// own place is old in what was written when they changed places. The place that the extent leaves has the second
-    /// copy then.
-    fn change_places(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
+    /// Moves `extent` to its second copy, whose data are durable. The place that the extent leaves has the second copy
+    /// then.
+    pub(super) fn change_places(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
         let SecondCopy { place: to, reads, .. } = self.mirrors.remove(extent).expect("it has a second copy");
         self.tell_mirror(extent);
+        let is_durable = self.is_recorded(extent, self.map.blocks_of(extent));
+        #[cfg(test)]
+        let is_durable = is_durable || self.has_fault(super::tests::Fault::TrustsLeftPlaces);
         let (from, reads_of_old, was_recorded) = self.exchange_place(extent, to, effects);
         self.map.add_reads(extent, reads);
         let left_by = was_recorded.then(|| self.durability.issued());
         #[cfg(test)]
         let left_by = left_by.filter(|_| !self.has_fault(super::tests::Fault::ReusesChangedPlaces));
-        let old = SecondCopy { place: from, reads: reads_of_old, left_by };
+        let old = SecondCopy { place: from, reads: reads_of_old, left_by, is_durable };
         self.mirrors.add(extent, old, self.map.blocks_of(extent).len());
         self.tell_mirror(extent);
     }

@@ -21,8 +21,9 @@ pub(super) struct Mirror {
     stale: Box<[u64]>,
     /// Number of the host's reads of the second copy that are under way.
     reads: u32,
-    /// See [`SecondCopy::left_by`].
+    /// See [`SecondCopy`].
     left_by: Option<RecordNumber>,
+    is_durable: bool,
 }
 
 /// A second copy that comes or goes.
@@ -34,6 +35,9 @@ pub(super) struct SecondCopy {
     /// If this was the extent's own place before: the record that says that the extent is elsewhere. Before that is
     /// durable, the place must not be used again.
     pub(super) left_by: Option<RecordNumber>,
+    /// Whether all data there are durable. Those of a place that was the extent's own need not be, and nobody flushes
+    /// them for the extent any more.
+    pub(super) is_durable: bool,
 }
 
 /// All second copies. Each takes a bit for each of its blocks, and about 80 bytes.
@@ -78,8 +82,8 @@ impl Mirrors {
     /// Adds the second copy of `extent`, of `blocks` blocks. There must be none yet (asserted).
     pub(super) fn add(&mut self, extent: LogicalExtent, added: SecondCopy, blocks: usize) {
         let stale = vec![0; bits::words(blocks)].into_boxed_slice();
-        let SecondCopy { place, reads, left_by } = added;
-        let earlier = self.by_extent.insert(extent, Mirror { place, stale, reads, left_by });
+        let SecondCopy { place, reads, left_by, is_durable } = added;
+        let earlier = self.by_extent.insert(extent, Mirror { place, stale, reads, left_by, is_durable });
         assert!(earlier.is_none(), "an extent has two second copies");
     }
 
@@ -108,15 +112,15 @@ impl Mirrors {
 
     /// Removes the second copy of `extent`.
     pub(super) fn remove(&mut self, extent: LogicalExtent) -> Option<SecondCopy> {
-        let Mirror { place, reads, left_by, .. } = self.by_extent.remove(&extent)?;
+        let Mirror { place, reads, left_by, is_durable, .. } = self.by_extent.remove(&extent)?;
         self.dropped = true;
-        Some(SecondCopy { place, reads, left_by })
+        Some(SecondCopy { place, reads, left_by, is_durable })
     }
 
-    /// Returns the place of the second copy of `extent` if all of it is as the host has written it last.
+    /// Returns the place of the second copy of `extent` if all of it is as the host has written it last, and durable.
     pub(super) fn whole(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
         let mirror = self.by_extent.get(&extent)?;
-        mirror.stale.iter().all(|&word| word == 0).then_some(mirror.place)
+        (mirror.is_durable && mirror.stale.iter().all(|&word| word == 0)).then_some(mirror.place)
     }
 
     /// Returns true if any was removed since the last call.

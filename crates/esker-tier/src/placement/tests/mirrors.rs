@@ -212,6 +212,26 @@ fn a_write_may_go_to_the_second_copy() {
     engine.check();
 }
 
+/// Data that an extent leaves where they were not durable are read, but it must not come back to them: nobody flushes
+/// them any more. Here the write for which it has left never gets anywhere.
+#[test]
+fn an_extent_does_not_come_back_to_what_was_not_durable() {
+    for (is_flushed, fault) in [(true, None), (false, None), (false, Some(Fault::TrustsLeftPlaces))] {
+        let mut engine = mirrored_under(ReadsMirrors { writes: true, ..ReadsMirrors::default() });
+        engine.fault = fault;
+        if is_flushed {
+            let flushes = ios(&on(&mut engine, host(2, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO))));
+            flushes.iter().for_each(|(io, ..)| drop(done(&mut engine, *io)));
+        }
+        let extent = LogicalExtent(0);
+        engine.change_places(extent, &mut Vec::new());
+        assert_eq!(read(&mut engine, 0, 8), [0]);
+        let comes_back = engine.movable_mirror(extent).is_some();
+        assert_eq!(comes_back, is_flushed || fault.is_some(), "{is_flushed} {fault:?}");
+        engine.check();
+    }
+}
+
 /// Second copies are those of a policy: another one finds none, and hears of none.
 #[test]
 fn another_policy_begins_without_second_copies() {

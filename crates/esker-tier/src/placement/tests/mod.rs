@@ -61,6 +61,8 @@ pub(super) enum Fault {
     ForgetsMirrorReads,
     /// The place that an extent has left for its second copy is reused before the record of that is durable.
     ReusesChangedPlaces,
+    /// Takes what an extent leaves behind when it changes places for durable.
+    TrustsLeftPlaces,
     /// Blocks that were never written are read as whatever the host's memory holds.
     LeavesUnwritten,
 }
