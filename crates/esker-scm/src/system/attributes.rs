@@ -199,11 +199,15 @@ impl<P: Persist> Work<'_, P> {
 
     /// Inode `number`, with times that only memory knows.
     fn shown(&self, number: u64) -> FsResult<Inode> {
-        let mut inode = self.inode(number)?;
+        Ok(self.with_times(number, self.inode(number)?))
+    }
+
+    /// Inode `number` that is stored like this, with times that only memory knows.
+    pub(super) fn with_times(&self, number: u64, mut inode: Inode) -> Inode {
         if let Some(times) = self.state.open.get(&number).and_then(|node| node.unsettled()) {
             times.settle(&mut inode);
         }
-        Ok(inode)
+        inode
     }
 }
 

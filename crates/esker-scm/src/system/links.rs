@@ -95,7 +95,7 @@ impl<P: Persist> Work<'_, P> {
         (directory.modified, directory.changed) = (caller.now, caller.now);
         self.put_changed(caller, number, &mut inode)?;
         self.put_inode(parent, &directory)?;
-        Ok(Attributes::of(number, &inode))
+        Ok(Attributes::of(number, &self.with_times(number, inode)))
     }
 
     /// Inode `number`, no directory, has lost a name.

@@ -11,7 +11,7 @@ use crate::moment::Moment;
 use crate::persist::Persist;
 use crate::space::{Extent, Extents};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// What memory keeps of an open file.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Node {
     /// Whether the next read has to be noted, as [`Inode::is_unread`] has it.
     pub(super) is_unread: AtomicBool,
     pub(super) data: RwLock<Data>,
+    /// What clients see, also for those who have not locked the data. Its lock is held while they are told something.
+    clients: Mutex<Option<Arc<dyn SharedRecord>>>,
 }
 
 /// The data of an open file: locked for reading by reads, for writing by writes.
@@ -93,24 +95,24 @@ impl Node {
 
     /// The permissions have changed.
     pub(super) fn note_permissions(&self, inode: &Inode) {
+        let clients = self.clients();
         self.has_set_id.store(inode.has_set_id(), Ordering::Relaxed);
-        self.tell_clients(|shared| shared.set_has_set_id(inode.has_set_id()));
+        if let Some(clients) = &*clients {
+            clients.set_has_set_id(inode.has_set_id());
+        }
     }
 
-    fn tell_clients(&self, tell: impl FnOnce(&dyn SharedRecord)) {
-        // Whoever has it locked tells them when it unlocks it.
-        if let Ok(data) = self.data.try_read()
-            && let Some(shared) = &data.shared
-        {
-            tell(&**shared);
-        }
+    /// What clients see. Nobody tells them anything else meanwhile.
+    pub(super) fn clients(&self) -> MutexGuard<'_, Option<Arc<dyn SharedRecord>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The inode has been changed, other than by a write.
     pub(super) fn note_changed(&self, inode: &Inode) {
+        let clients = self.clients();
         self.is_unread.store(inode.is_unread(), Ordering::Relaxed);
-        if inode.is_unread() {
-            self.tell_clients(|shared| shared.set_unread());
+        if let (Some(clients), true) = (&*clients, inode.is_unread()) {
+            clients.set_unread();
         }
     }
 
@@ -242,6 +244,7 @@ impl<P: Persist> Work<'_, P> {
             accessed: AtomicI64::new(NEVER),
             is_unread: AtomicBool::new(inode.is_unread()),
             data: RwLock::new(data),
+            clients: Mutex::new(None),
         });
         self.state.open.insert(number, node.clone());
         Ok(node)

@@ -43,10 +43,12 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         if let Some(shared) = &self.locked_record {
             shared.set_size(self.data.size);
+            let clients = self.node.clients();
             shared.set_has_set_id(self.node.has_set_id());
             if self.node.is_unread.load(Ordering::Relaxed) {
                 shared.set_unread();
             }
+            drop(clients);
             shared.unlock();
         }
     }
@@ -75,8 +77,10 @@ impl<P: Persist> FileSystem<P> {
     pub fn share(&self, handle: &Handle, record: Arc<dyn SharedRecord>) -> FsResult<()> {
         handle.check_file()?;
         let mut data = handle.node.lock()?;
+        let mut clients = handle.node.clients();
         record.set_has_set_id(handle.node.has_set_id());
         record.set_size(data.size);
+        *clients = Some(record.clone());
         data.shared = Some(record);
         Ok(())
     }
@@ -88,6 +92,7 @@ impl<P: Persist> FileSystem<P> {
     pub fn unshare(&self, handle: &Handle) -> FsResult<()> {
         let mut data = handle.node.lock()?;
         self.count_shared_writes(&data);
+        *handle.node.clients() = None;
         data.shared = None;
         Ok(())
     }

@@ -131,6 +131,8 @@ impl<'a, P: Persist> Work<'a, P> {
         inode.changed = caller.now;
         self.put_inode(number, inode)?;
         if let Some(node) = self.state.open.get(&number) {
+            // What clients have read until now was before the change.
+            let _ = node.unsettled();
             node.note_changed(inode);
         }
         Ok(())

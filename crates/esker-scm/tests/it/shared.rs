@@ -15,6 +15,7 @@ struct Record {
     is_locked: AtomicBool,
     size: AtomicU64,
     modified: AtomicI64,
+    accessed: AtomicI64,
     written: AtomicU64,
     is_unread: AtomicBool,
 }
@@ -39,7 +40,7 @@ impl SharedRecord for Record {
     }
 
     fn take_modified(&self) -> Option<Moment> {
-        Some(self.modified.swap(0, Ordering::Relaxed)).filter(|&moment| moment != 0).map(Moment)
+        take(&self.modified)
     }
 
     fn take_written(&self) -> u64 {
@@ -47,8 +48,12 @@ impl SharedRecord for Record {
     }
 
     fn take_accessed(&self) -> Option<Moment> {
-        None
+        take(&self.accessed)
     }
+}
+
+fn take(time: &AtomicI64) -> Option<Moment> {
+    Some(time.swap(0, Ordering::Relaxed)).filter(|&moment| moment != 0).map(Moment)
 }
 
 fn make(system: &FileSystem<Recording>, name: &str) -> Handle {
@@ -188,6 +193,24 @@ fn clients_are_told_of_changes_by_others() {
         call(&Caller::root(Moment(10_000 * round)));
         assert_eq!(record.is_unread.load(Ordering::Relaxed), is_change, "call {round}");
     }
+}
+
+/// What a client read before a change is no read of what is there now.
+#[test]
+fn a_read_after_a_change_is_noted_although_a_client_has_read_before() {
+    let system = FileSystem::mount(Recording::new(new_pool(512)), Mode::Metadata).unwrap();
+    let file = make(&system, "a");
+    system.append(&CALLER, &file, b"12345").unwrap();
+    let record = Arc::new(Record::default());
+    system.share(&file, record.clone()).unwrap();
+    record.modified.store(10_000, Ordering::Relaxed);
+    record.accessed.store(20_000, Ordering::Relaxed);
+    let linked = system.link(&Caller::root(Moment(30_000)), file.number(), ROOT, b"b").unwrap();
+    assert_eq!((linked.modified, linked.accessed), (Moment(10_000), Moment(20_000)));
+    let accessed = || system.attributes(file.number()).unwrap().accessed;
+    assert_eq!(accessed(), Moment(20_000));
+    system.read(&Caller::root(Moment(40_000)), &file, 0, &mut [0]).unwrap();
+    assert_eq!(accessed(), Moment(40_000));
 }
 
 /// What clients say that they wrote is counted as wear, spread evenly, and no more than they can have written.

@@ -56,7 +56,7 @@ pub enum MapError {
     #[error("{}: not a file and not a DAX device; give the path of a pool", .0.display())]
     NoFile(PathBuf),
     /// It holds nothing at all.
-    #[error("{}: this file is empty, and no pool; make one with `esker fs mkfs`", .0.display())]
+    #[error("{}: this file is empty, and no pool; remove it, and make one with `esker fs mkfs`", .0.display())]
     Empty(PathBuf),
 }
 
