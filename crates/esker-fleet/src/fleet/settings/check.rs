@@ -102,7 +102,9 @@ impl FleetSettings {
         refuse(run.duration == Nanos::ZERO, "run.duration", "it ends at once", "such as \"1y\"")?;
         refuse(run.duration > Nanos::LAST, "run.duration", "simulated time ends after 292 years", "such as \"5y\"")?;
         let long = format!("an epoch of {} is longer than the run of {}", run.epoch, run.duration);
-        refuse(run.epoch > run.duration, "run.epoch", &long, "make it a part of the run, such as \"1d\"")?;
+        let part = [86_400, 3600, 60, 1].map(Nanos::from_secs).into_iter().find(|&part| part < run.duration);
+        let such = part.map_or(String::new(), |part| format!(", such as \"{part}\""));
+        refuse(run.epoch > run.duration, "run.epoch", &long, &format!("make it a part of the run{such}"))?;
         let many = format!("{} epochs are more than a million", run.epochs());
         refuse(run.epochs() > EPOCHS_MAX, "run.duration", &many, "make it shorter, or epochs longer")?;
         let out = |ratio: Ratio| ratio >= Ratio::ONE;
@@ -112,8 +114,9 @@ impl FleetSettings {
 
     fn check_event(&self, event: &EventSettings, key: impl Fn(&str) -> String) -> Result<(), ConfigError> {
         refuse(event.every == Some(Nanos::ZERO), key("every"), "it is never over", "such as \"90d\"")?;
-        let late = format!("the run has ended by then, after {}", self.run.duration);
-        refuse(event.at >= self.run.duration, key("at"), &late, "let it happen before, or lengthen run.duration")?;
+        let end = self.run.end();
+        let late = format!("the run has ended by then, after {end}");
+        refuse(event.at >= end, key("at"), &late, "let it happen before, or lengthen run.duration")?;
         if let Some(name) = &event.group
             && !self.group.iter().any(|group| group.name == *name)
         {
@@ -125,7 +128,10 @@ impl FleetSettings {
         let servers: u32 = self.group.iter().map(|group| u32::from(group.count)).sum();
         let of_group = self.group.iter().find(|group| Some(&group.name) == event.group.as_ref());
         let few = of_group.filter(|group| event.kind != EventKind::Join && !joins && event.count > group.count);
-        let only = few.map_or(String::new(), |group| format!("{} has {} servers", group.name, group.count));
+        let only = few.map_or(String::new(), |group| match group.count {
+            1 => format!("{} has one server", group.name),
+            count => format!("{} has {count} servers", group.name),
+        });
         refuse(few.is_some(), key("count"), &only, "count fewer, or leave it out for one")?;
         let is_unknown = event.server.is_some_and(|server| u32::from(server) >= servers) && !joins;
         let last = format!("servers have numbers from 0 to {}", servers.saturating_sub(1));

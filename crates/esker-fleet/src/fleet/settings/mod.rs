@@ -377,4 +377,9 @@ impl RunSettings {
     pub fn epochs(&self) -> u64 {
         self.duration.0.div_ceil(self.epoch.0.max(1))
     }
+
+    /// When the last epoch ends.
+    pub(crate) fn end(&self) -> Nanos {
+        Nanos(self.epochs().saturating_mul(self.epoch.0))
+    }
 }

@@ -90,6 +90,16 @@ mod tests {
         assert_eq!((set.load.zipf, set.group[0].capacity.0, set.balancers.len()), (1.1, 200_000_000_000, 2));
     }
 
+    /// A run lasts whole epochs, and something may happen in the last one.
+    #[test]
+    fn an_event_may_be_in_an_epoch_that_the_duration_cuts() {
+        let event = "[[event]]\nat = \"40h\"\nkind = \"fail\"\nserver = 1\n[run]";
+        let text = FLEET.replacen("[run]", event, 1);
+        let read = |duration: &str| FleetSettings::read(&text, "fleet.toml", &[format!("run.duration={duration}")]);
+        assert_eq!(read("36h").unwrap().run.epochs(), 2);
+        assert!(read("24h").unwrap_err().to_string().contains("the run has ended by then, after 1d"));
+    }
+
     #[test]
     fn errors_say_where_and_what_would_do() {
         let mut texts = Vec::new();
@@ -122,6 +132,7 @@ mod tests {
         }
         texts.push(refused(FLEET, &["load.zipf=x"]));
         texts.push(refused(FLEET, &["group.3.count=1"]));
+        texts.push(refused(FLEET, &["run.duration=12h"]));
         texts.push(refused(FLEET, &["load.zipf"]));
         texts.push(refused(FLEET, &["data.replicas=4"]));
         for text in &texts {
