@@ -34,7 +34,7 @@ impl FileKind {
     pub fn check(self, document: &Document, root: &Node) -> Result<(), ConfigError> {
         let Some(found) = self.other(root) else { return Ok(()) };
         let (origin, message) = (document.origin.clone(), format!("this is {}, not {}", found.title(), self.title()));
-        let problem = Problem::with_hint(message, found.hint(&origin));
+        let problem = Problem::with_hint(message, found.hint(&origin, root));
         Err(ConfigError { origin, ..ConfigError::new("", problem) })
     }
 
@@ -53,8 +53,10 @@ impl FileKind {
         }
     }
 
-    fn hint(self, name: &str) -> String {
+    fn hint(self, name: &str, root: &Node) -> String {
+        let is_sweep = root.as_table().is_some_and(|tables| tables.contains_key("sweep"));
         match self {
+            Self::Experiment if is_sweep => format!("`esker sweep {name} -o DIR` runs it"),
             Self::Experiment => format!("`esker sim {name}` runs it"),
             Self::Volume => {
                 format!("`esker volume check {name}` looks at the volume, `esker volume serve {name}` serves it")
@@ -67,6 +69,8 @@ impl FileKind {
 
 #[cfg(test)]
 mod tests {
+    use esker_core::Hint;
+
     use super::*;
 
     #[test]
@@ -86,6 +90,17 @@ mod tests {
                 let refused = Err(format!("x.toml: this is {}, not {}", kind.title(), expected.title()));
                 assert_eq!(said, if kind == expected { Ok(()) } else { refused });
             }
+        }
+    }
+
+    #[test]
+    fn the_command_for_a_sweep_is_another_one() {
+        for (text, command) in
+            [("[workload]\n[sweep]\n", "`esker sweep x.toml -o DIR`"), ("[workload]\n", "`esker sim x.toml`")]
+        {
+            let document = Document { origin: "x.toml".into(), text: text.into() };
+            let refused = FileKind::Volume.check(&document, &document.parse().unwrap()).unwrap_err();
+            assert!(refused.hint().is_some_and(|hint| hint.starts_with(command)), "{refused:?}");
         }
     }
 

@@ -61,20 +61,21 @@ fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
     }
 }
 
-/// Checks that the shares of `settings` that are less than all of something are.
+/// Checks that shares of `settings` are below 100 % where they have to be.
 fn check_shares(settings: &FtlSettings) -> Result<(), ValueError> {
-    let not_below_all = |key, found, usual| match found {
+    let below_all = |key, found, usual| match found {
         found if found >= Ratio::ONE => Err(ValueError::NotAShare { key, found, usual }),
         _ => Ok(()),
     };
-    not_below_all("cleaning.threshold", settings.cleaning.threshold, "5%")?;
+    below_all("cleaning.threshold", settings.cleaning.threshold, "5%")?;
     let Some(wear) = settings.wear else { return Ok(()) };
     // All of the mean has a meaning: each block below it takes cold data.
     if wear.retirement_age > Ratio::ONE {
-        not_below_all("wear.retirement_age", wear.retirement_age, "85%")?;
+        let (key, found) = ("wear.retirement_age".into(), wear.retirement_age.to_string());
+        return Err(ValueError::Parameter { key, found, expected: "a share up to 100%, such as 85%".into() });
     }
-    not_below_all("wear.factory_bad_blocks", wear.factory_bad_blocks, "2%")?;
-    not_below_all("wear.erase_failures", wear.erase_failures, "0.001%")
+    below_all("wear.factory_bad_blocks", wear.factory_bad_blocks, "2%")?;
+    below_all("wear.erase_failures", wear.erase_failures, "0.001%")
 }
 
 impl Space {

@@ -87,7 +87,8 @@ fn contradictions_are_refused() {
     settings.wear = Some(WearSettings { retirement_age: Ratio::ONE, ..WearSettings::default() });
     assert!(space(&settings).is_ok());
     settings.wear = Some(WearSettings { retirement_age: Ratio::percent(101), ..WearSettings::default() });
-    assert!(matches!(space(&settings), Err(BuildError::Value(ValueError::NotAShare { .. }))));
+    let refused = "`wear.retirement_age` is 101%; expected a share up to 100%, such as 85%";
+    assert_eq!(space(&settings).unwrap_err().to_string(), refused);
 }
 
 /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the other 15,564 can be filled, more
