@@ -171,6 +171,17 @@ fn a_device_that_is_slow_from_the_beginning_is_busy_for_what_it_has_done() {
     assert_eq!((device.last_event, busy_share(&device)), (Nanos::from_millis(1), 1.0));
 }
 
+/// Work counts as at the speed at which it began: a tenth of this is left when the device is fast again.
+#[test]
+fn a_device_that_becomes_faster_meanwhile_is_busy_for_no_more_than_all_of_the_time() {
+    let mut device = slowed(Nanos::from_micros(100), 1);
+    let (slower, normal) = (slow(Nanos::ZERO, TEN), slow(Nanos::from_micros(100), Ratio::ONE));
+    let times = times(&mut device, &[Nanos(1)], &[slower, normal]);
+    assert!(times[0][2] < Nanos::from_micros(200), "{times:?}");
+    assert!(device.telemetry().busy[0].busy > Nanos::from_micros(900), "the test sees the difference");
+    assert_eq!(busy_share(&device), 1.0);
+}
+
 /// Changes the speed of a device at random, before every other request.
 struct Restless(Slowed, Rng);
 
