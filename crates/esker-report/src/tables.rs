@@ -166,7 +166,7 @@ pub fn markdown(study: &StudyReport) -> String {
             text += &format!("- {}\n", escaped(&finding.text));
         }
         let years = workload.budgets.years;
-        let totals = if years > 0.0 { format!(" (totals over {})", words::years(years)) } else { String::new() };
+        let totals = if years > 0.0 { format!(" (totals over {})", words::years_limit(years)) } else { String::new() };
         let sections = [
             ("Answers by market".to_string(), answers(workload)),
             (format!("The best design of each kind{totals}"), by_family(workload)),

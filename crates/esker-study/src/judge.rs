@@ -169,7 +169,7 @@ fn load(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) -> 
         close = !kept && near;
         // What breaks under the load of the trace itself was reported above.
         if let (false, Some(limited_by), true) = (kept, &headroom.limited_by, headroom.factor >= 1.0) {
-            let at = words::factor(headroom.breaks_at.unwrap_or(asked));
+            let at = headroom.breaks_at.map_or_else(|| words::number_limit(asked), words::factor);
             judgement.reasons.push(format!("under {at} times the load {limited_by}"));
         }
     }

@@ -48,7 +48,10 @@ pub fn constraint_costs(
             None => None,
         };
         let cost_without = match constraint {
-            Constraint::Installed(at) => cost(&with_leave_to_go(problem, at), None)?,
+            Constraint::Installed(at) => {
+                let start = in_use_apart(&solution.plan, at, problem.types[at].installed);
+                cost(&with_removable(problem, at), Some(&start))?
+            }
             _ => cost(&problem.without(constraint), start)?,
         };
         costs.push(ConstraintCost {
@@ -62,9 +65,9 @@ pub fn constraint_costs(
     Ok(costs)
 }
 
-/// The same problem where what is installed of a type may go. Those that stay are owned all the same, and more of them
-/// than there are have to be bought: that is two types, alike but for what they cost.
-fn with_leave_to_go(problem: &Problem, at: usize) -> Problem {
+/// The same problem where what is installed of a type may be removed. Those that stay are owned all the same, and more of
+/// them than there are have to be bought: that is two types, alike but for what they cost.
+fn with_removable(problem: &Problem, at: usize) -> Problem {
     let mut changed = problem.clone();
     let owner = &problem.types[at];
     let (installed, cost) = (owner.installed, owner.installed_cost);
@@ -78,4 +81,19 @@ fn with_leave_to_go(problem: &Problem, at: usize) -> Problem {
         limit.values.push(limit.values[at].clone());
     }
     changed
+}
+
+/// A plan of that problem: what is installed of the type, and the rest of it, hold data in proportion to their numbers.
+fn in_use_apart(plan: &Plan, at: usize, installed: u32) -> Plan {
+    let mut apart = plan.clone();
+    let count = plan.counts[at];
+    let in_use = installed.min(count);
+    apart.counts[at] = in_use;
+    apart.counts.push(count - in_use);
+    for shares in &mut apart.shares {
+        let all = shares[at];
+        shares[at] = all * f64::from(in_use) / f64::from(count.max(1));
+        shares.push(all - shares[at]);
+    }
+    apart
 }

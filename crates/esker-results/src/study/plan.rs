@@ -188,7 +188,7 @@ pub struct PlanConstraint {
     /// Cost of the cheapest plan with the limit 10 % larger.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost_if_looser_10_percent: Option<f64>,
-    /// Cost of the cheapest plan without it.
+    /// Cost of the cheapest plan without it; where the limit is that devices in use stay: if they could be removed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost_without: Option<f64>,
 }

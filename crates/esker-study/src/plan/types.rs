@@ -119,8 +119,8 @@ pub(super) fn left_out(settings: &StudySettings) -> Result<Vec<String>, StudyErr
         let capacity = Capacity { bytes: one.capacity, dies: None };
         let part = Part { terms: Terms::InUse, ..Part::bought(product, capacity, left) };
         all.push(format!(
-            "{} x {} are there: {copies} copies of the data use {}. What is left over is taken to be taken out: it is \
-             in no limit. Left where it is and idle, its electricity costs {} {} more.",
+            "{} x {} are there: {copies} copies of the data use {}. The plan does not count the rest: it \
+             may be removed. Left where it is and idle, its electricity costs {} {} more.",
             one.count,
             Part { terms: Terms::Bought, ..part }.title(),
             one.count - left,
