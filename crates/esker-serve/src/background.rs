@@ -29,7 +29,7 @@ pub struct BackgroundStatus {
     pub moved_bytes: u64,
     /// Bytes that they have written in the last 24 hours.
     pub moved_bytes_in_day: u64,
-    /// Why nothing is being copied although something should move, such as `no room on flash`.
+    /// Why nothing is being copied although something should move, such as `no room on flash`, or may have to.
     pub held: Option<String>,
     /// What devices have used of the life that the policy holds, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -53,10 +53,10 @@ fn named(policy: &Value) -> (String, Map<String, Value>) {
 }
 
 impl BackgroundStatus {
-    /// Why nothing moves, if that is news: that a budget grows is how each server begins, whether or not something
-    /// should move.
-    pub(crate) fn held_for_log(self) -> Option<String> {
-        self.held.filter(|reason| reason != GROWS)
+    /// Why nothing moves although something should. While the budget of a hybrid grows, as it does whenever a server
+    /// has begun, nobody knows whether something should.
+    pub(crate) fn held_for_sure(&self) -> Option<&str> {
+        self.held.as_deref().filter(|reason| *reason != GROWS)
     }
 
     /// Returns what `volume` moves; `None` if its engine moves nothing.
@@ -107,6 +107,8 @@ fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
         HeldReason::Paused => "paused".to_string(),
         HeldReason::OnlyRead => "only to be read".to_string(),
         HeldReason::Budget => "the budget of the last 24 hours is spent".to_string(),
+        // A cluster asks its budget only if something is to move.
+        HeldReason::BudgetGrows if state.settings.kind == "cluster" => GROWS.replace("a move", "the next move"),
         HeldReason::BudgetGrows => GROWS.to_string(),
         HeldReason::JournalFailed => "the journal has failed".to_string(),
         HeldReason::Refused(device) => format!("{} has refused a copy", name(device.0.into())),
@@ -131,9 +133,8 @@ mod tests {
     #[test]
     fn a_budget_that_grows_is_no_news_and_one_that_is_spent_is() {
         for (reason, is_news) in [(GROWS, false), ("the budget of the last 24 hours is spent", true)] {
-            let held = Some(reason.to_string());
-            let background = BackgroundStatus { held: held.clone(), ..BackgroundStatus::default() };
-            assert_eq!(background.held_for_log(), held.filter(|_| is_news));
+            let background = BackgroundStatus { held: Some(reason.to_string()), ..BackgroundStatus::default() };
+            assert_eq!(background.held_for_sure(), Some(reason).filter(|_| is_news));
         }
     }
 }

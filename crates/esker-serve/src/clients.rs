@@ -88,6 +88,11 @@ impl Clients {
         self.connections.iter_mut().for_each(|(_, connection)| connection.session.hold(is_held));
     }
 
+    /// Returns true if no request is begun, and nobody accepted.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.is_holding
+    }
+
     /// Returns true if nothing is under way on any connection while they are held.
     pub(crate) fn are_held(&self) -> bool {
         self.connections.iter().all(|(_, connection)| connection.is_held())
@@ -194,7 +199,7 @@ impl Clients {
     fn tell_of_full_places(&mut self, now: Nanos) {
         let (waiting, connections) = (&mut self.waiting, &mut self.connections);
         // Asking the kernel is worth it once only.
-        if !waiting.is_so() && !connections.has_room() && connections.somebody_waits() {
+        if waiting.asks(now) && !connections.has_room() && connections.somebody_waits() {
             let reason = format!("all {} places are taken", self.limits.connections_max);
             waiting.tell(&mut self.news, now, reason);
         }

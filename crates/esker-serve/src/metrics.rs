@@ -193,8 +193,8 @@ fn draining(drain: Option<&DrainStatus>) -> u64 {
 }
 
 pub(crate) fn of_background(out: &mut Metrics, background: &BackgroundStatus) {
-    let BackgroundStatus { paused, copies, moved_bytes, moved_bytes_per_day, held, .. } = background;
-    let is_held = u64::from(held.is_some());
+    let BackgroundStatus { paused, copies, moved_bytes, moved_bytes_per_day, .. } = background;
+    let is_held = u64::from(background.held_for_sure().is_some());
     out.single("esker_background_paused", "gauge", "1 if nothing moves in the background.", (*paused).into());
     out.single("esker_background_copies", "gauge", "Extents that are being copied.", (*copies).into());
     out.single("esker_background_held", "gauge", "1 if extents should move and cannot.", is_held);

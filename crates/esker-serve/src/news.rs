@@ -62,7 +62,7 @@ impl News {
                 events.push(LogEvent::DrainEnded { device: device.name.clone(), unreadable_extents });
             }
         }
-        let held = BackgroundStatus::of(volume).and_then(BackgroundStatus::held_for_log);
+        let held = BackgroundStatus::of(volume).and_then(|background| background.held_for_sure().map(str::to_string));
         if held != self.held {
             self.held.clone_from(&held);
             events.push(LogEvent::Background { held });

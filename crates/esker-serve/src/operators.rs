@@ -48,6 +48,8 @@ impl Operators {
                 None => {}
             }
         }
+        let successor = |(number, request)| Some(Successor::new(self.0.remove(number)?, request));
+        let successors = asked_to_take_over.into_iter().filter_map(successor).collect();
         // Now it is known who has asked.
         if !self.0.has_room() {
             let gives_way = |operator: &ControlConnection| operator.may_go_from().is_some_and(|from| from <= now);
@@ -55,8 +57,7 @@ impl Operators {
                 closed.shut_down();
             }
         }
-        let successor = |(number, request)| Some(Successor::new(self.0.remove(number)?, request));
-        (operations, asked_to_take_over.into_iter().filter_map(successor).collect())
+        (operations, successors)
     }
 
     /// When those who wait are tried again.

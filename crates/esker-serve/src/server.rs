@@ -290,8 +290,11 @@ impl<S: Served> Server<S> {
     /// Waits for the next thing to do, for at most `limit`.
     pub fn wait(&self, limit: Option<Duration>) {
         let (now, mut next) = (self.clock.now(), Nanos::NEVER);
+        // Nobody else is accepted meanwhile.
+        let is_holding = self.clients.is_holding();
+        let unless_holding = |event: Nanos| if is_holding { Nanos::NEVER } else { event };
         for ServedExport { served, operators, .. } in &self.exports {
-            next = next.min(operators.next_event());
+            next = next.min(unless_holding(operators.next_event()));
             let due = served.next_event();
             next = next.min(match served.is_punctual() {
                 // A wait without time finds out what sockets have become ready.
@@ -300,7 +303,7 @@ impl<S: Served> Server<S> {
                 _ => due,
             });
         }
-        let next = next.min(self.clients.next_expiry()).min(self.collectors.next_event());
+        let next = next.min(self.clients.next_expiry()).min(unless_holding(self.collectors.next_event()));
         let next = next.min(self.clients.next_admission());
         let next = next.min(self.clients.next_of_observer());
         // What is due already waits for no time, but finds out which sockets and devices are ready: whatever is due may

@@ -65,12 +65,7 @@ impl<S: Served> Server<S> {
             let error = ControlError::new(format!("a change of {} is under way", export.name));
             return Err(ControlError { hint: Some("wait until it has ended".to_string()), ..error });
         }
-        if let Some((export, device)) = self.exports.iter().find_map(|it| Some((&it.name, it.served.failed_device()?)))
-        {
-            let error = ControlError::new(format!("{device} of {export} has failed, and could perhaps not be opened"));
-            let hint = "remove it, or bring it back and start the server anew".to_string();
-            return Err(ControlError { hint: Some(hint), ..error });
-        }
+        self.refuse_failed_devices()?;
         let now = self.clock.now();
         let (clients, all) = (now + CLIENTS_LIMIT, now + nanos(self.settings.drain_limit));
         self.hold_until(clients, successor, |server| server.clients.are_held());
@@ -89,7 +84,17 @@ impl<S: Served> Server<S> {
         }
         // What moves meanwhile may go on for long: a device is free once its last operation has ended.
         self.hold_until(clients, successor, |server| server.writable().all(ServedExport::is_idle));
-        Ok(())
+        // The flush may have shown it, and where others have copies it has succeeded all the same.
+        self.refuse_failed_devices()
+    }
+
+    /// What was closed with a device that has failed may not be opened again.
+    fn refuse_failed_devices(&self) -> Result<(), ControlError> {
+        let mut failed = self.exports.iter().filter_map(|export| Some((&export.name, export.served.failed_device()?)));
+        let Some((export, device)) = failed.next() else { return Ok(()) };
+        let error = ControlError::new(format!("{device} of {export} has failed, so that it may not open again"));
+        let hint = "remove it, or bring it back and start the server anew".to_string();
+        Err(ControlError { hint: Some(hint), ..error })
     }
 
     /// Takes turns in which no request is begun, until `is_so`, until somebody waits in vain or the successor has left.
