@@ -29,7 +29,7 @@ pub use destination::Destination;
 pub use error::FileError;
 pub use identity::{Identity, identities};
 pub use inputs::{WHOLE_MAX, open, open_with, protect, read, read_to_string, stdin};
-pub use target::{FileTarget, TargetKind};
+pub use target::{FileTarget, TargetKind, follow};
 pub use unfinished::{abandon, abandon_if_idle};
 
 /// Writes `bytes` to `path`, as a whole or not at all.

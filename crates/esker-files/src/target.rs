@@ -122,8 +122,11 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Follows the links of the last name of `path`, as far as they lead.
-fn follow(path: &Path) -> io::Result<PathBuf> {
+/// Follows the links of the last name of `path`, as far as they lead: also to a file that is not there yet.
+///
+/// # Errors
+/// If they lead round in circles, or cannot be read.
+pub fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_path_buf();
     for _ in 0..LINKS_MAX {
         let is_link = fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_symlink());

@@ -58,7 +58,7 @@ pub(crate) enum VolumeCommand {
         follow a point: --policy fast-first --set policy.make_room.below=10%.")]
 pub(crate) struct VolumeCreateArguments {
     /// The volume's file, which is written
-    #[arg(value_name = "VOLUME")]
+    #[arg(value_name = "VOLUME", value_parser = values::volume_file())]
     pub(crate) volume: PathBuf,
     /// A device: a name, and a disk, a file or the URI of an NBD export; with a size, the file is made. A cache caches
     /// on the first of two

@@ -58,7 +58,7 @@ fn check(arguments: &MrcArguments) -> Result<(), Failure> {
         .with_hint("leave out one of them"));
     }
     if arguments.points < 2 {
-        return Err(Failure::input(format!("--points {}: a curve has two ends", arguments.points))
+        return Err(Failure::input(format!("--points {}: a curve has at least two points", arguments.points))
             .with_hint("--points 2 or more; --at prints a size alone, such as --at 16MiB"));
     }
     Ok(())

@@ -43,11 +43,16 @@ pub(crate) fn volume_place(text: &str) -> Result<DevicePlace, BadValue> {
     }
 }
 
-/// The file that is named or linked to: relative paths in it, its control socket and the copies of its maps are where
-/// the file is, not where a link to it is.
+/// The file that is named or linked to, which may be about to be made: relative paths in it, its control socket and the
+/// copies of its maps are where the file is, not where a link to it is.
 fn linked(path: PathBuf) -> PathBuf {
+    let target = || {
+        let end = esker_files::follow(&path).ok()?;
+        let folder = end.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(fs::canonicalize(folder).ok()?.join(end.file_name()?))
+    };
     // A link that leads nowhere is an error where the file is opened.
-    if path.is_symlink() { fs::canonicalize(&path).unwrap_or(path) } else { path }
+    if path.is_symlink() { target().unwrap_or(path) } else { path }
 }
 
 /// Parses `DEVICE` or `NAME=DEVICE`.

@@ -123,7 +123,7 @@ fn values_without_units_or_beyond_sense() {
         ("esker study small.csv --p99 5MS", "did you mean `5ms`?", ""),
         ("esker study small.csv --years -inf", "a value below zero makes no sense", ""),
         ("esker mrc small.csv --at 64mib", "did you mean `64MiB`?", ""),
-        ("esker mrc small.csv --points 1", "--points 1: a curve has two ends", "--at"),
+        ("esker mrc small.csv --points 1", "--points 1: a curve has at least two points", "--at"),
         ("esker volume create v --device a=a.img,64Q --device b=b.img", "cannot open", "large: a.img,10GiB"),
         ("esker cache small.csv --size 64M", "did you mean `64MB`?", ""),
         ("esker trace generate --requests 9 --set read_fraction=70 -o y.spc", "7000%", "read_fraction = \"70%\""),

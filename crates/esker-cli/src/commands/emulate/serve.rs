@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use esker_emulate::Failing;
-use esker_serve::{ControlError, Server, Successor};
+use esker_serve::{ControlError, LastWork, Server, Successor};
 use esker_volume::{DeviceIo, IoChoice, SystemClock};
 
 use super::devices::{Chosen, Prepared, chosen};
 use super::report;
 use crate::args::{Common, EmulateArguments};
 use crate::cancel;
-use crate::commands::serving::{Ending, Serving, describe_tls, say_as, serve, settings};
+use crate::commands::serving::{Serving, describe_tls, say_as, serve, settings};
 use crate::failure::Failure;
 use crate::output;
 use crate::recording::Plan;
@@ -59,12 +59,10 @@ pub(super) fn run(arguments: &EmulateArguments, common: &Common) -> Result<ExitC
             }
         }
     })?;
-    match ending {
-        Ending::OfCommand(status) => Ok(status),
-        Ending::Late | Ending::Disconnected if !is_faulty => Err(Failure::work("not everything was answered in time")),
-        Ending::NotDurable if !is_faulty => Err(Failure::work("not everything could be flushed")),
-        Ending::Finished | Ending::HandedOver | Ending::Disconnected | Ending::Late | Ending::NotDurable => {
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    ending.status(|last_work| match last_work {
+        _ if is_faulty => None,
+        LastWork::Done => None,
+        LastWork::Late | LastWork::Disconnected => Some(Failure::work("not everything was answered in time")),
+        LastWork::Failed => Some(Failure::work("not everything could be flushed")),
+    })
 }

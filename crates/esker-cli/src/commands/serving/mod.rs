@@ -50,18 +50,26 @@ pub(super) fn settings(serving: &ServingArguments, tls: &TlsArguments) -> Result
 
 /// How a server has ended.
 pub(super) enum Ending {
-    /// With a command, whose exit status this is. If it succeeded, everything was finished, too.
-    OfCommand(ExitCode),
-    /// It was asked to, and everything was finished.
-    Finished,
     /// Another process has taken over.
     HandedOver,
-    /// It was asked to. What was written is durable, but clients did not leave in time.
-    Disconnected,
-    /// It was asked to, and not everything was finished in time.
-    Late,
-    /// It was asked to, and not everything could be made durable.
-    NotDurable,
+    /// It was asked to, or its command has ended, whose exit status this is.
+    Ended(Option<u8>, LastWork),
+}
+
+impl Ending {
+    /// Returns the exit status. `problem` says what became of the last work if that is an error.
+    pub(super) fn status(self, problem: impl FnOnce(LastWork) -> Option<Failure>) -> Result<ExitCode, Failure> {
+        let Self::Ended(of_command, last_work) = self else { return Ok(ExitCode::SUCCESS) };
+        match (problem(last_work), of_command.unwrap_or(0)) {
+            (None, status) => Ok(status.into()),
+            (Some(failure), 0) => Err(failure),
+            // Whoever waits for the command wants to know how that has ended.
+            (Some(failure), status) => {
+                failure.report();
+                Ok(status.into())
+            }
+        }
+    }
 }
 
 /// What becomes of a server that another process wants to take over: `None` if that one serves now.
@@ -139,19 +147,7 @@ pub(super) fn serve_on<S: Served>(
     child.as_ref().into_iter().for_each(Running::end);
     recorded?;
     let of_command = child.map(Running::status).transpose()?;
-    Ok(if is_handed_over { Ending::HandedOver } else { ending(of_command, last_work) })
-}
-
-/// How a server ended that no other one took over, with the exit status of its command, if it had one.
-fn ending(of_command: Option<u8>, last_work: LastWork) -> Ending {
-    match (of_command, last_work) {
-        // A command that failed says so first.
-        (Some(status @ 1..), _) | (Some(status), LastWork::Done) => Ending::OfCommand(status.into()),
-        (None, LastWork::Done) => Ending::Finished,
-        (_, LastWork::Disconnected) => Ending::Disconnected,
-        (_, LastWork::Late) => Ending::Late,
-        (_, LastWork::Failed) => Ending::NotDurable,
-    }
+    Ok(if is_handed_over { Ending::HandedOver } else { Ending::Ended(of_command, last_work) })
 }
 
 /// Says what is served, with its name if there are several, and where.

@@ -134,7 +134,8 @@ fn hint(name: &str, path: &Path, error: &io::Error, cause: Cause) -> Option<Stri
         ErrorKind::NotFound => {
             // What follows a comma was meant as a size, and is none.
             let path = path.display().to_string();
-            let path = path.rsplit_once(',').map_or(path.as_str(), |(path, _)| path);
+            let is_size = |end: &str| end.starts_with(|first: char| first.is_ascii_digit()) && !end.contains('/');
+            let path = path.rsplit_once(',').filter(|(_, end)| is_size(end)).map_or(path.as_str(), |(path, _)| path);
             return Some(format!("to make the file, say how large: {path},10GiB"));
         }
         ErrorKind::IsADirectory => "name a file or a disk",

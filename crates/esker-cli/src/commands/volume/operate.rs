@@ -161,7 +161,8 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
         total = total.max(left);
         progress.set(total - left, total);
         match now.drain {
-            Some(DrainStatus::Moving) if status.background.as_ref().is_some_and(|background| background.paused) => {
+            // One without data is empty once that is durable.
+            Some(DrainStatus::Moving) if left > 0 && status.background.as_ref().is_some_and(|moves| moves.paused) => {
                 return Err(Failure::work(format!("{device} is to be drained, and background work is paused"))
                     .with_hint("`esker volume set --resume` has it go on"));
             }
@@ -198,9 +199,14 @@ pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Co
 
 /// Takes a device out that is gone for good.
 fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
-    if call(&control_socket(volume), &VolumeOperation::Status).is_ok() {
-        return Err(Failure::input(format!("{} is served", volume.display()))
-            .with_hint("end its server, take the device out, and serve it again"));
+    match call(&control_socket(volume), &VolumeOperation::Status) {
+        Ok(_) => {
+            return Err(Failure::input(format!("{} is served", volume.display()))
+                .with_hint("end its server, take the device out, and serve it again"));
+        }
+        // A server that does not answer may go on to write to exports, which nobody locks.
+        Err(error) if !error.is_unserved => return Err(refused(error)),
+        Err(_) => {}
     }
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
@@ -218,7 +224,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     };
     let again = match used_again.is_empty() {
         true => String::new(),
-        false => format!("; the drain of {} has ended, since its room is needed", used_again.join(", ")),
+        false => format!("; the drain of {} has ended: the room is needed", used_again.join(", ")),
     };
     let unknown = match was_read {
         true => String::new(),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_serve::{Listener, ServeSettings};
+use esker_serve::{LastWork, Listener, ServeSettings};
 
 use super::exports;
 use super::server::{VolumeServer, open, serving, settings};
@@ -11,7 +11,7 @@ use super::take_over;
 use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
 use crate::commands::serving::{
-    Ending, Serving, client_socket, control_socket, describe_tls, say_as, serve, serve_metrics, serve_on,
+    Serving, client_socket, control_socket, describe_tls, say_as, serve, serve_metrics, serve_on,
 };
 use crate::failure::Failure;
 use crate::recording::Plan;
@@ -49,22 +49,18 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
         let what = describe(&server, arguments);
         serve(server, around, common, &what, hand_over, ended)?
     };
-    match ending {
-        Ending::OfCommand(status) => Ok(status),
-        Ending::Finished | Ending::HandedOver => Ok(ExitCode::SUCCESS),
-        Ending::Disconnected => Err(Failure::work(
+    ending.status(|last_work| match last_work {
+        LastWork::Done => None,
+        LastWork::Disconnected => Some(Failure::work(
             "clients that did not leave in time were disconnected in the middle of their requests; all that was \
              written is durable",
         )),
-        Ending::Late => Err(unfinished("not everything was finished and made durable in time".to_string())),
-        Ending::NotDurable if failed.is_empty() => {
-            Err(unfinished("not everything that was written could be made durable".to_string()))
+        LastWork::Late => Some(unfinished("not everything was finished and made durable in time".to_string())),
+        LastWork::Failed => {
+            let names = if failed.is_empty() { String::new() } else { format!("; failed: {}", failed.join(", ")) };
+            Some(unfinished(format!("not everything that was written could be made durable{names}")))
         }
-        Ending::NotDurable => Err(unfinished(format!(
-            "not everything that was written could be made durable; failed: {}",
-            failed.join(", ")
-        ))),
-    }
+    })
 }
 
 fn unfinished(message: String) -> Failure {

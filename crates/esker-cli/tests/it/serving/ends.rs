@@ -39,19 +39,29 @@ fn a_server_that_cannot_make_the_last_writes_durable_names_the_device() {
     let disk = Emulation::of(home.path(), "disk", &[]);
     let far = format!("far=nbd+unix:///?socket={}", home.path().join("disk.nbd").display());
     esker_ok(home.path(), &["volume", "create", "home.volume", "--set", "extent=64KiB", "--device", &far]);
-    // The command succeeds.
-    let command = ["--run", "until test -e ended; do sleep 0.05; done"];
-    for options in [&command[..], &[]] {
+    // The command succeeds, fails, or is ended with the server. What it has ended with stays.
+    let (succeeds, fails) =
+        ("until test -e ended; do sleep 0.05; done", "until test -e ended; do sleep 0.05; done; exit 3");
+    for (options, is_signalled, code_expected) in [
+        (&["--run", succeeds][..], false, 1),
+        (&["--run", fails], false, 3),
+        (&["--run", "exec sleep 100"], true, 143),
+        (&[], true, 1),
+    ] {
+        let _ = fs::remove_file(home.path().join("ended"));
         let mut server = Server::start(home.path(), options);
         server.client().write(0, &[1; 4096]).unwrap();
         disk.operate("fail", &["--writes"]);
-        match options {
-            [] => server.signal(Signal::SIGTERM),
-            _ => fs::write(home.path().join("ended"), "").unwrap(),
+        match is_signalled {
+            true => server.signal(Signal::SIGTERM),
+            false => fs::write(home.path().join("ended"), "").unwrap(),
         }
         let (code, said) = server.ended();
         let says = "not everything that was written could be made durable; failed: far";
-        assert!(code == Some(1) && said.contains(says) && !said.contains("30 seconds"), "{options:?}: {said}");
+        assert!(
+            code == Some(code_expected) && said.contains(says) && !said.contains("30 seconds"),
+            "{options:?}: {said}"
+        );
         disk.operate("repair", &[]);
     }
 }

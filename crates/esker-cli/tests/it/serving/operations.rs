@@ -70,6 +70,22 @@ fn a_link_to_the_file_of_a_volume_does_as_the_file() {
     assert!(link.symlink_metadata().unwrap().is_symlink());
 }
 
+/// The file is made where the link leads, and its devices where the command runs.
+#[test]
+fn a_volume_is_created_by_a_link_to_a_file_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::create_dir(folder.join("data")).unwrap();
+    std::os::unix::fs::symlink("data/new.volume", folder.join("home.volume")).unwrap();
+    std::fs::write(folder.join("ranges.map"), "0 1MiB flash\n").unwrap();
+    let devices = ["--device", "flash=flash.img,16MiB", "--device", "disk=disk.img,32MiB", "--map", "ranges.map"];
+    esker_ok(folder, &[&["volume", "create", "home.volume", "-q"], &devices[..]].concat());
+    for volume in ["home.volume", "data/new.volume"] {
+        esker_ok(folder, &["volume", "check", volume, "-q"]);
+        esker_ok(folder, &["volume", "serve", volume, "-q", "--run", "true"]);
+    }
+}
+
 #[test]
 fn devices_join_are_drained_leave_and_grow() {
     for is_served in [true, false] {
