@@ -37,10 +37,13 @@ impl Patience {
 
     /// Looks at `now`, and returns true if the oldest operation, under way since `since`, has waited too long.
     pub(crate) fn is_over(&mut self, since: Nanos, now: Nanos) -> bool {
-        if now < self.look_at(since) {
+        let due = self.look_at(since);
+        if now < due {
             return false;
         }
-        let is_over = self.last_look.is_some_and(|(found, _)| found == since);
+        let was_seen = self.last_look.is_some_and(|(found, _)| found == since);
+        // Where this look comes far too late, the process stood still after the one before.
+        let is_over = was_seen && now <= due + Nanos(self.limit.0 / 10);
         if !is_over {
             self.last_look = Some((since, now));
         }
@@ -67,6 +70,10 @@ mod tests {
         let mut patience = Patience::new(seconds(30));
         assert!(!patience.is_over(Nanos::ZERO, seconds(90)));
         assert_eq!(patience.look_at(Nanos::ZERO), seconds(93));
+        assert!(!patience.is_over(Nanos::ZERO, seconds(92)) && patience.is_over(Nanos::ZERO, seconds(93)));
+        // It stood still after the last look.
+        let mut patience = Patience::new(seconds(30));
+        assert!(!patience.is_over(Nanos::ZERO, seconds(27)) && !patience.is_over(Nanos::ZERO, seconds(90)));
         assert!(!patience.is_over(Nanos::ZERO, seconds(92)) && patience.is_over(Nanos::ZERO, seconds(93)));
         assert_eq!(Patience::new(Nanos::NEVER).look_at(seconds(5)), Nanos::NEVER);
     }
