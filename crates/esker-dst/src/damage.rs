@@ -15,6 +15,8 @@ pub struct DamageOutcome {
     pub repaired: u64,
     /// Those among them in which something damaged was found.
     pub noticed: u64,
+    /// Volumes of which one device was put back as it was in an earlier life, and which were refused.
+    pub older: u64,
     /// Volumes that were damaged on both devices in the same way, and were refused.
     pub refused: u64,
     /// The same, opened with all of their data: the damage was where nothing is kept.
@@ -30,8 +32,12 @@ const BLOCK: usize = 4096;
 /// Bytes of a superblock, which is also at the end of the device.
 const SUPERBLOCK: u64 = 16 << 10;
 
-/// Damages a volume on two devices in `cases` ways. Damage to one device has to be repaired from the other one. Damage
-/// to both may have the volume refused; the end of the journal is left alone there: a torn write looks the same.
+/// The way of damage that puts all of a device back as it was in an earlier life.
+const PUT_BACK: u64 = 4;
+
+/// Damages a volume on two devices in `cases` ways. Damage to one device has to be repaired from the other one, and a
+/// device that was put back has to be refused. Damage to both may have the volume refused; the end of the journal is
+/// left alone there: a torn write looks the same.
 ///
 /// # Errors
 /// If a volume shows other data.
@@ -70,13 +76,14 @@ fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
         let on_both = rng.chance(1, 4);
         let device = rng.below(2) as usize;
         let older = &images[rng.below(images.len() as u64) as usize];
-        let ways = if on_both { 3 } else { 4 };
+        let ways = if on_both { 3 } else { PUT_BACK + 1 };
         let (way, place) = (rng.below(ways), place(&mut rng, &newest[device], on_both));
         for device in (0..2).filter(|&other| on_both || other == device) {
             apply(way, place, &mut damaged[device], &older[device]);
         }
         let opened = contents(&mut world, &damaged)?;
         match (opened, on_both) {
+            (Ok(_), false) if way == PUT_BACK => return Err(format!("case {case}: an older device is taken")),
             (Ok((content, _)), _) if content != expected => {
                 return Err(format!(
                     "case {case}: other data after damage of kind {way} at {place:?}, both: {on_both}"
@@ -88,6 +95,7 @@ fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
                 outcome.noticed += u64::from(noticed);
             }
             (Err(_), true) => outcome.refused += 1,
+            (Err(VolumeError::OlderCopy { .. }), false) if way == PUT_BACK => outcome.older += 1,
             (Err(error), false) => return Err(format!("case {case}: damage to one device of kind {way}: {error}")),
         }
     }
@@ -126,12 +134,12 @@ fn apply(way: u64, (from, to): (usize, usize), bytes: &mut [u8], older: &[u8]) {
         0 => bytes[from] ^= 1 << (to % 8),
         1 => bytes[from..to].fill(0),
         2 => bytes[from..to].fill(0xff),
-        // All structures of an earlier time.
-        _ => {
-            let (start, end) = (STRUCTURES as usize, bytes.len() - SUPERBLOCK as usize);
-            bytes[..start].copy_from_slice(&older[..start]);
-            bytes[end..].copy_from_slice(&older[end..]);
+        // Journal and checkpoints of an earlier time.
+        3 => {
+            let structures = SUPERBLOCK as usize..STRUCTURES as usize;
+            bytes[structures.clone()].copy_from_slice(&older[structures]);
         }
+        _ => bytes.copy_from_slice(older),
     }
 }
 

@@ -160,8 +160,9 @@ fn damage_to_one_device_is_repaired_and_no_damage_shows_other_data() {
         let outcome = damage(seed, 250).unwrap_or_else(|violation| panic!("{violation}"));
         all.repaired += outcome.repaired;
         all.noticed += outcome.noticed;
+        all.older += outcome.older;
         all.refused += outcome.refused;
         all.harmless += outcome.harmless;
     }
-    assert!(all.repaired > 200 && all.noticed > 80 && all.refused + all.harmless > 50, "{all:?}");
+    assert!(all.repaired > 200 && all.noticed > 80 && all.older > 50 && all.refused + all.harmless > 50, "{all:?}");
 }

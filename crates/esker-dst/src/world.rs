@@ -164,7 +164,7 @@ impl World {
     pub(crate) fn open(&mut self) -> Result<Option<Volume<SetClock>>, String> {
         loop {
             let disks = self.present();
-            let cut = self.rng.chance(1, 4).then(|| self.rng.below(6));
+            let cut = self.rng.chance(1, 4).then(|| self.rng.below(8));
             disks.iter().for_each(|disk| disk.cut_power_after(cut));
             let may_fail = disks
                 .iter()
@@ -173,6 +173,11 @@ impl World {
             let was_cut = disks.iter().any(VirtualDisk::was_cut);
             match opened {
                 Err(VolumeError::Io { .. } | VolumeError::NotDurable { .. }) if was_cut => {
+                    self.outcome.cut_openings += 1;
+                    disks.iter().for_each(|disk| disk.lose_power(&mut self.rng));
+                }
+                // Disks that are cut off one after the other look like those that take no superblock.
+                Ok(_) if was_cut => {
                     self.outcome.cut_openings += 1;
                     disks.iter().for_each(|disk| disk.lose_power(&mut self.rng));
                 }

@@ -29,7 +29,8 @@ const VERSION: u32 = 1;
 /// | | | the settings of the engine: JSON |
 ///
 /// A device: its identity (16 bytes), length of its data (8), its state (1 byte: 0 in use, 1 removed, 2 being drained),
-/// whether it keeps journal and checkpoints (1), zero (6).
+/// whether it keeps journal and checkpoints (1), the generation of the superblocks that it got when the volume was last
+/// opened to be written (6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
     /// The volume.
@@ -57,6 +58,9 @@ pub(crate) struct Member {
     pub(crate) state: MemberState,
     /// Whether it keeps a copy of journal and checkpoints.
     pub(crate) keeps_journal: bool,
+    /// Generation of the superblocks that it got when the volume was last opened to be written: a device whose own
+    /// superblocks are older was put back from a copy. Six bytes.
+    pub(crate) opened: u64,
 }
 
 /// The state of a device, as the superblocks say.
@@ -102,6 +106,9 @@ impl Superblock {
     /// must be neither newer nor as new.
     pub(crate) const AHEAD: u64 = 1 << 16;
 
+    /// No generation of superblocks gets this far: it has six bytes among the devices.
+    const GENERATION_MAX: u64 = 1 << 48;
+
     /// Superblocks of this generation do not count: the device is about to join.
     pub(crate) const JOINS: u64 = 0;
     /// The most bytes of settings.
@@ -119,8 +126,9 @@ impl Superblock {
             into.put(&part.to_le_bytes());
         }
         into.put(&(settings.len() as u32).to_le_bytes()).put(&[0; 20]);
-        for Member { id, data, state, keeps_journal } in members {
-            into.put(&id.0).put(&data.0.to_le_bytes()).put(&[state.code(), u8::from(*keeps_journal)]).put(&[0; 6]);
+        for Member { id, data, state, keeps_journal, opened } in members {
+            into.put(&id.0).put(&data.0.to_le_bytes()).put(&[state.code(), u8::from(*keeps_journal)]);
+            into.put(&opened.to_le_bytes()[..6]);
         }
         into.put(settings.as_bytes());
         let header = Header { kind: Kind::Superblock, length: SUPERBLOCK as u32, generation: *generation, number: 0 };
@@ -155,7 +163,7 @@ impl Superblock {
         let settings_length = fields.u32() as usize;
         let content = Self::MEMBERS + usize::from(count) * Self::MEMBER;
         let is_sound = index < count && usize::from(count) <= Self::MEMBERS_MAX && layout.is_sound();
-        if !is_sound || settings_length > Self::SETTINGS_MAX {
+        if !is_sound || settings_length > Self::SETTINGS_MAX || header.generation >= Self::GENERATION_MAX {
             return Err(Damage::Content.into());
         }
         let mut fields = Fields(&bytes[Self::MEMBERS..content]);
@@ -181,6 +189,14 @@ impl Superblock {
         self.generation == Self::JOINS || self.member().state == MemberState::Removed
     }
 
+    /// Returns whether it says of the volume what these say. When the volume was opened last does not matter.
+    pub(crate) fn says_the_same(&self, members: &[Member], settings: &str) -> bool {
+        let are_alike = |(one, other): (&Member, &Member)| Member { opened: other.opened, ..*one } == *other;
+        self.members.len() == members.len()
+            && self.members.iter().zip(members).all(are_alike)
+            && self.settings == settings
+    }
+
     /// Returns the device on which it lies.
     pub(crate) fn member(&self) -> &Member {
         &self.members[usize::from(self.index)]
@@ -191,8 +207,8 @@ impl Member {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let (id, data) = (Identity(fields.take()), Bytes(fields.u64()));
         let (state, keeps_journal) = (MemberState::of_code(fields.u8())?, fields.u8() != 0);
-        fields.take::<6>();
-        Some(Self { id, data, state, keeps_journal })
+        let opened = fields.take::<6>().into_iter().rev().fold(0, |number, byte| number << 8 | u64::from(byte));
+        Some(Self { id, data, state, keeps_journal, opened })
     }
 }
 
@@ -228,6 +244,7 @@ mod tests {
             data: Bytes::mib(2),
             state: MemberState::InUse,
             keeps_journal,
+            opened: 0x0102_0304_0506,
         };
         Superblock {
             volume: Identity([0xab; 16]),
@@ -250,7 +267,7 @@ mod tests {
     }
 
     const GOLDEN: &str = concat!(
-        "65736b6572564f4cce1bea90004000000700000000000000000000000000000001000000000000000000000001000200",
+        "65736b6572564f4c4cd62c94004000000700000000000000000000000000000001000000000000000000000001000200",
         "abababababababababababababababab0000400000000000000004000000000000200000000000000000100000000000",
         "00002e0000000000140000000000000000000000000000000000000000000000",
     );

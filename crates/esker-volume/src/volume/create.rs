@@ -161,6 +161,7 @@ fn plan(
         data: Bytes(layout.data_length),
         state: MemberState::InUse,
         keeps_journal: keepers.contains(&index),
+        opened: 0,
     };
     let members: Vec<Member> = layouts.iter().enumerate().map(member).collect();
     let names = devices.iter().map(|device| device.name().to_string()).collect();

@@ -165,7 +165,12 @@ fn describe_superblock(found: &Superblock, out: &mut dyn Write) -> io::Result<()
     )?;
     for (index, member) in found.members.iter().enumerate() {
         let keeps = if member.keeps_journal { ", keeps the map" } else { "" };
-        writeln!(out, "  device {index}: {}, {} of data, {}{keeps}", member.id, member.data, member.state.words())?;
+        let opened = match member.opened {
+            0 => String::new(),
+            opened => format!(", has generation {opened} or a later one"),
+        };
+        let (id, data, state) = (member.id, member.data, member.state.words());
+        writeln!(out, "  device {index}: {id}, {data} of data, {state}{keeps}{opened}")?;
     }
     writeln!(out, "  engine: {}", found.settings)
 }

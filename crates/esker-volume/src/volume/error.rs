@@ -78,6 +78,15 @@ pub enum VolumeError {
         /// The error.
         error: io::Error,
     },
+    /// A device was put back from a copy that was made before the volume was opened last.
+    #[error(
+        "{device} is older than the volume: the volume was opened since and may have been written to, and {device} has \
+         nothing of that, as if it had been put back from a copy"
+    )]
+    OlderCopy {
+        /// The device.
+        device: String,
+    },
     /// A device has no superblock that this program can use.
     #[error("{device} has no superblock of an esker volume, neither at its start nor at its end: {error}")]
     Superblock {
@@ -189,6 +198,14 @@ impl Hint for VolumeError {
                 return Some(format!(
                     "bring {device} back, or copy it byte by byte to another device as large, and name that one in \
                      the volume's file: without it, what was promised last would be lost"
+                ));
+            }
+            Self::OlderCopy { device } => {
+                return Some(format!(
+                    "name the device that was in use last in the volume's file. If it is gone for good: without the \
+                     line of {device} there, what lies on the others can be read (`esker volume serve --read-only`, \
+                     `copy --to`), and where these have copies of everything, `esker volume remove-device --lost` \
+                     takes it out"
                 ));
             }
             Self::TwoVolumes { .. } => "open one volume at a time",

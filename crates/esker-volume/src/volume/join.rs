@@ -56,8 +56,13 @@ impl JoinPlan {
         refuse_what_stays(&mut *device, what_is_there)?;
         let layout = self.layout(device.blocking().capacity());
         let layout = layout.map_err(|error| VolumeError::Layout { device: device.name().to_string(), error })?;
-        let member =
-            Member { id: identity, data: Bytes(layout.data_length), state: MemberState::InUse, keeps_journal: false };
+        let member = Member {
+            id: identity,
+            data: Bytes(layout.data_length),
+            state: MemberState::InUse,
+            keeps_journal: false,
+            opened: 0,
+        };
         let mut superblock = Superblock {
             generation: Superblock::JOINS,
             index: self.volume.members.len() as u16,

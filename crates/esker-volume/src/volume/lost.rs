@@ -3,10 +3,11 @@
 use esker_core::Bytes;
 
 use super::error::VolumeError;
+use super::failing::{self, LeftOut};
 use super::kinds::{EngineError, EngineSettings, Presence};
 use super::recover::{Recovered, recover, recover_found};
 use super::room::holds_without;
-use super::{VolumeMember, failing, make_durable, repair_journal, repair_superblocks};
+use super::{VolumeMember, make_durable, opening, repair_journal};
 use crate::backend::OpenDevice;
 use crate::format::{MemberState, Superblock};
 
@@ -24,26 +25,28 @@ pub enum WhatWasLost {
 pub struct LostDevice {
     /// What was on it.
     pub what: WhatWasLost,
-    /// Whether its superblock was read, which shows that it had not gone on without the others. Of one that is
-    /// missing, nobody can know that.
-    pub was_read: bool,
+    /// Whether its superblocks were read, and show that it had not gone on without the others. Of one that is missing,
+    /// or was put back from an older copy, nobody can know that.
+    pub shows_its_end: bool,
     /// Names of devices that were being drained, and are used again: the others alone do not hold what is offered.
     pub used_again: Vec<String>,
 }
 
-/// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails or can only be
-/// read, and will not come back. Nothing was there, or others have copies of all of it; new ones are made once the
+/// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails, can only be
+/// read or is older than the volume, and will not come back. Nothing was there, or others have copies of all of it; new ones are made once the
 /// volume is open.
 ///
 /// # Errors
 /// If the volume cannot be opened, if the device is there and whole, if nothing else has what was on it, if it went
 /// on without the others, or if the others do not hold what the volume offers. Then nothing was written.
 pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result<LostDevice, VolumeError> {
-    let was_read = failing::leave_out(devices, name)?;
+    let LeftOut { identity, shows_its_end } = failing::leave_out(devices, name)?;
     make_durable(devices)?;
     let recovered = recover(devices, true)?;
     let members = recovered.state(devices).devices;
-    let find = |presence| members.iter().position(|member| member.name == name && member.presence == presence);
+    // It may be called otherwise than when the volume was made.
+    let is_it = |member: &VolumeMember| identity.map_or(member.name == name, |identity| member.identity == identity);
+    let find = |presence| members.iter().position(|member| is_it(member) && member.presence == presence);
     let lost = match (find(Presence::Missing), find(Presence::Present)) {
         (Some(lost), _) => lost,
         (None, Some(_)) => return Err(VolumeError::NotLost(name.to_string())),
@@ -75,9 +78,9 @@ pub fn remove_lost(devices: &mut Vec<Box<dyn OpenDevice>>, name: &str) -> Result
     used_again.iter().for_each(|&member| without.found.newest.members[member].state = MemberState::InUse);
     let Recovered { found, journal, keepers, .. } = &without;
     repair_journal(devices, journal, keepers)?;
-    repair_superblocks(devices, found)?;
+    opening::repair(devices, found)?;
     let used_again = used_again.iter().map(|&member| members[member].name.clone()).collect();
-    Ok(LostDevice { what, was_read, used_again })
+    Ok(LostDevice { what, shows_its_end, used_again })
 }
 
 /// Returns the devices whose drain has to end, so that there is room for what is offered without the lost one: none, or

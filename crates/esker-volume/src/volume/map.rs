@@ -221,6 +221,9 @@ pub(super) struct CheckpointRecords<'a, 'b> {
     candidate: Candidate,
     at: u64,
     index: u32,
+    /// Generation of the last piece. It does not fall within a checkpoint; where it does, a crash has cut off two
+    /// attempts at a checkpoint of one number.
+    generation: u64,
     is_last: bool,
     bytes: Vec<u8>,
     /// Records of the last piece that was read, backwards.
@@ -243,7 +246,8 @@ pub(super) enum Copies {
 impl<'a, 'b> CheckpointRecords<'a, 'b> {
     pub(super) fn new(reader: &'a mut MapReader<'b>, candidate: Candidate, wanted: Copies) -> Self {
         let (bytes, records) = (vec![0; PieceWriter::BYTES_MAX], Vec::new());
-        Self { reader, candidate, at: 0, index: 0, is_last: false, bytes, records, damage: None, wanted }
+        let (at, index, generation) = (0, 0, 0);
+        Self { reader, candidate, at, index, generation, is_last: false, bytes, records, damage: None, wanted }
     }
 
     /// Reads the next piece from the first device that has it. If all have to have it, looks at all.
@@ -252,15 +256,17 @@ impl<'a, 'b> CheckpointRecords<'a, 'b> {
         let mut found = Err(Damage::Absent);
         for keeper in 0..self.reader.keepers.len() {
             let piece = self.reader.piece_of(keeper, number % 2, self.at, &mut self.bytes);
-            let is_it =
-                |piece: &Piece<'_>| (piece.header.number, piece.after, piece.index) == (number, after, self.index);
+            let is_it = |piece: &Piece<'_>| {
+                let is_next = (piece.header.number, piece.after, piece.index) == (number, after, self.index);
+                is_next && piece.header.generation >= self.generation
+            };
             match piece.and_then(|piece| if is_it(&piece) { Ok(piece) } else { Err(Damage::Absent) }) {
                 Ok(_) if found.is_ok() => {}
                 Ok(piece) => {
                     self.records.extend(piece.records());
                     self.records.reverse();
                     self.is_last = piece.is_last;
-                    found = Ok(u64::from(piece.header.length));
+                    found = Ok((u64::from(piece.header.length), piece.header.generation));
                     if self.wanted == Copies::Any {
                         break;
                     }
@@ -272,7 +278,9 @@ impl<'a, 'b> CheckpointRecords<'a, 'b> {
                 }
             }
         }
-        self.at += found?;
+        let (length, generation) = found?;
+        self.at += length;
+        self.generation = generation;
         self.index += 1;
         Ok(())
     }

@@ -13,6 +13,7 @@ mod join;
 mod kinds;
 mod lost;
 mod map;
+mod opening;
 mod recover;
 mod room;
 mod set;
@@ -50,7 +51,7 @@ use recover::{Recovered, recover};
 pub use settings::{AsleepAfter, ChangedLimits, ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
 pub use signs::is_without_superblock;
 pub use state::{VolumeMember, VolumeState};
-use superblocks::{Found, Keeper};
+use superblocks::Keeper;
 
 /// A volume that is open.
 pub struct Volume<C> {
@@ -86,10 +87,13 @@ impl<C: Clock> Volume<C> {
         make_durable(&mut devices)?;
         let mut recovered = recover(&mut devices, false)?;
         repair_journal(&mut devices, &recovered.journal, &recovered.keepers)?;
-        if recovered.found.is_complete() {
-            erase_leftovers(&mut devices, &mut recovered.leftovers);
+        match recovered.found.is_complete() {
+            true => {
+                erase_leftovers(&mut devices, &mut recovered.leftovers);
+                opening::begin(&mut devices, &mut recovered.found)?;
+            }
+            false => opening::repair(&mut devices, &recovered.found)?,
         }
-        repair_superblocks(&mut devices, &recovered.found)?;
         Ok(Self::of(devices, recovered, clock, false))
     }
 
@@ -275,21 +279,6 @@ fn erase_leftovers(devices: &mut [Box<dyn OpenDevice>], leftovers: &mut Leftover
             leftovers.stay_on.push(device);
         }
     }
-}
-
-/// Writes superblocks that are damaged or of an earlier generation, also if a device is missing: what a volume was
-/// once, it stays.
-fn repair_superblocks(devices: &mut [Box<dyn OpenDevice>], found: &Found) -> Result<(), VolumeError> {
-    for copy in [1, 0] {
-        for &member in &found.to_write {
-            let own = found.own[member].as_ref().expect("it was given");
-            let given = found.given[member].expect("it was given");
-            let superblock = Superblock { index: own.index, layout: own.layout, ..found.newest.clone() };
-            let address = superblock.layout.superblocks()[copy];
-            write_durably(devices, given, address, &superblock.encode(address))?;
-        }
-    }
-    Ok(())
 }
 
 fn write_durably(

@@ -184,7 +184,8 @@ mod tests {
     fn superblock(generation: u64, state: MemberState) -> Superblock {
         let layout = Layout::plan(Bytes::mib(4), 256 << 10, 8192, 128 << 10).unwrap();
         let data = Bytes(layout.data_length);
-        let member = Member { id: Identity([1; 16]), data, state, keeps_journal: state == MemberState::InUse };
+        let member =
+            Member { id: Identity([1; 16]), data, state, keeps_journal: state == MemberState::InUse, opened: 0 };
         let (volume, settings) = (Identity([2; 16]), String::new());
         Superblock { volume, generation, index: 0, members: vec![member], layout, settings }
     }

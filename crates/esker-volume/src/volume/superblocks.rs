@@ -5,7 +5,7 @@ use esker_core::Bytes;
 use super::error::VolumeError;
 use super::kinds::{EngineDevice, Presence};
 use crate::backend::OpenDevice;
-use crate::format::{Identity, MemberState, SUPERBLOCK, Superblock, SuperblockError};
+use crate::format::{Identity, Member, MemberState, SUPERBLOCK, Superblock, SuperblockError};
 
 /// The devices of a volume, as their superblocks describe them.
 #[derive(Clone, Debug)]
@@ -21,11 +21,24 @@ pub(super) struct Found {
     pub(super) own: Vec<Option<Superblock>>,
 }
 
+/// What the superblocks of a device say.
+#[derive(Clone, Debug)]
+pub(super) struct OnDevice {
+    /// The newer one.
+    pub(super) superblock: Superblock,
+    /// Whether both are whole.
+    are_whole: bool,
+    /// Whether both are whole, and alike.
+    are_alike: bool,
+    /// For each device, the generation that its superblocks have at least, as one of these says.
+    opened: Vec<u64>,
+}
+
 /// A superblock of a device, or why there is none.
 type Read = Result<Superblock, SuperblockError>;
 
-/// Reads both superblocks of a device. Returns the newer one, and whether both are alike.
-pub(super) fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), VolumeError> {
+/// Reads both superblocks of a device.
+pub(super) fn read(device: &mut dyn OpenDevice) -> Result<OnDevice, VolumeError> {
     let capacity = device.blocking().capacity().0;
     let mut bytes = vec![0; SUPERBLOCK];
     // Why one of them could not be read, which matters if neither is found.
@@ -53,21 +66,41 @@ pub(super) fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), Vo
     if let (Err(_), Err(_), Some(error)) = (&first, &last, unreadable) {
         return Err(VolumeError::io(device, error));
     }
-    let (found, alike) = match (first, last) {
+    let are_whole = first.is_ok() && last.is_ok();
+    let mut opened = Vec::new();
+    for Superblock { members, .. } in [&first, &last].into_iter().flatten() {
+        opened.resize(members.len().max(opened.len()), 0);
+        opened.iter_mut().zip(members).for_each(|(opened, member)| *opened = member.opened.max(*opened));
+    }
+    let (superblock, are_alike) = match (first, last) {
         (Ok(first), Ok(last)) => {
-            let alike = first == last;
-            (if last.generation > first.generation { last } else { first }, alike)
+            let are_alike = first == last;
+            (if last.generation > first.generation { last } else { first }, are_alike)
         }
         (Ok(one), Err(SuperblockError::Damaged(_))) | (Err(SuperblockError::Damaged(_)), Ok(one)) => (one, false),
         (Err(error), _) | (_, Err(error)) => {
             return Err(VolumeError::Superblock { device: device.name().to_string(), error });
         }
     };
-    if found.layout.size > capacity {
-        let (holds, recorded) = (Bytes(capacity), Bytes(found.layout.size));
+    if superblock.layout.size > capacity {
+        let (holds, recorded) = (Bytes(capacity), Bytes(superblock.layout.size));
         return Err(VolumeError::Smaller { device: device.name().to_string(), holds, recorded });
     }
-    Ok((found, alike))
+    Ok(OnDevice { superblock, are_whole, are_alike, opened })
+}
+
+impl OnDevice {
+    /// Returns whether the device was put back from a copy that is older than `others`, the devices of its volume. Of
+    /// one of which a superblock is damaged, that one may have been newer.
+    pub(super) fn is_older<'a>(&self, others: impl Iterator<Item = &'a Self>) -> bool {
+        let index = usize::from(self.superblock.index);
+        self.are_whole && self.superblock.generation < opened(index, others)
+    }
+}
+
+/// Returns the generation that the superblocks of device `index` have at least, as these devices say.
+fn opened<'a>(index: usize, devices: impl Iterator<Item = &'a OnDevice>) -> u64 {
+    devices.filter_map(|device| device.opened.get(index)).copied().max().unwrap_or(0)
 }
 
 /// Finds out which devices of a volume were given.
@@ -77,49 +110,54 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
         all.push(read(&mut **device)?);
     }
     let name = |device: usize| devices[device].name().to_string();
-    let volume = all.first().ok_or(VolumeError::Count(0))?.0.volume;
-    for (device, (superblock, _)) in all.iter().enumerate() {
+    let volume = all.first().ok_or(VolumeError::Count(0))?.superblock.volume;
+    for (device, OnDevice { superblock, .. }) in all.iter().enumerate() {
         let found = superblock.volume;
         if found != volume {
             return Err(VolumeError::TwoVolumes { first: name(0), device: name(device), found, volume });
         }
-        let same = |(other, _): &(Superblock, bool)| other.member().id == superblock.member().id;
+        let same = |other: &OnDevice| other.superblock.member().id == superblock.member().id;
         if let Some(first) = all[..device].iter().position(same) {
             return Err(VolumeError::Twice { first: name(first), second: name(device) });
         }
     }
-    let newest = (0..all.len()).rev().max_by_key(|&device| all[device].0.generation).expect("there is one");
-    let Superblock { generation, ref members, ref settings, .. } = all[newest].0;
+    let newest = (0..all.len()).rev().max_by_key(|&device| all[device].superblock.generation).expect("there is one");
+    let Superblock { generation, ref members, ref settings, .. } = all[newest].superblock;
     if generation == Superblock::JOINS {
         return Err(VolumeError::NotJoined { device: name(newest) });
     }
-    let disagrees = |(other, _): &(Superblock, bool)| {
-        other.generation == generation && (&other.members, &other.settings) != (members, settings)
+    let disagrees = |OnDevice { superblock: other, .. }: &OnDevice| {
+        other.generation == generation && !other.says_the_same(members, settings)
     };
     if let Some(second) = all.iter().position(disagrees) {
         return Err(VolumeError::Split { first: name(newest), second: name(second) });
     }
     // Copies of journal and checkpoints lie at the same places.
-    let keeps = |(superblock, _): &&(Superblock, bool)| superblock.layout.has_journal();
-    let places = |(superblock, _): &(Superblock, bool)| (superblock.layout.journal, superblock.layout.checkpoint);
+    let keeps = |device: &&OnDevice| device.superblock.layout.has_journal();
+    let places = |device: &OnDevice| (device.superblock.layout.journal, device.superblock.layout.checkpoint);
     let first = all.iter().find(keeps).map(places);
     if let Some(second) = all.iter().position(|one| keeps(&one) && Some(places(one)) != first) {
         return Err(VolumeError::Split { first: name(newest), second: name(second) });
     }
-    let newest = all[newest].0.clone();
-    let of = |id: Identity| all.iter().position(|(superblock, _)| superblock.member().id == id);
-    let is_used = |member: &&crate::format::Member| member.state != MemberState::Removed;
+    let mut newest = all[newest].superblock.clone();
+    let of = |id: Identity| all.iter().position(|device| device.superblock.member().id == id);
+    let is_used = |member: &&Member| member.state != MemberState::Removed;
     let given: Vec<Option<usize>> =
         newest.members.iter().map(|member| Some(member).filter(is_used).and_then(|member| of(member.id))).collect();
-    let own = |(member, given): (&crate::format::Member, &Option<usize>)| {
-        let mut own = all[(*given)?].0.clone();
+    if let Some(&older) = given.iter().flatten().find(|&&given| all[given].is_older(all.iter())) {
+        return Err(VolumeError::OlderCopy { device: name(older) });
+    }
+    // The newest superblock may have been written where others have failed.
+    newest.members.iter_mut().enumerate().for_each(|(index, member)| member.opened = opened(index, all.iter()));
+    let own = |(member, given): (&Member, &Option<usize>)| {
+        let mut own = all[(*given)?].superblock.clone();
         // Its own superblocks may say that it has grown after that was taken back.
         own.layout.data_length = own.layout.data_length.min(member.data.0);
         Some(own)
     };
     let to_write = |member: &usize| {
         let given = given[*member].map(|given| &all[given]);
-        given.is_some_and(|(superblock, alike)| !alike || superblock.generation < newest.generation)
+        given.is_some_and(|device| !device.are_alike || device.superblock.generation < newest.generation)
     };
     Ok(Found {
         to_write: (0..given.len()).filter(to_write).collect(),
@@ -137,7 +175,7 @@ impl Found {
 
     /// The devices of the engine.
     pub(super) fn engine_devices(&self) -> Vec<EngineDevice> {
-        let device = |(member, given): (&crate::format::Member, &Option<usize>)| {
+        let device = |(member, given): (&Member, &Option<usize>)| {
             let presence = match (member.state, given) {
                 (MemberState::Removed, _) => Presence::Removed,
                 (_, None) => Presence::Missing,
@@ -160,7 +198,7 @@ impl Found {
     }
 
     fn with_journal(&self, keeps: bool) -> Vec<Keeper> {
-        let found = |(index, member): (usize, &crate::format::Member)| {
+        let found = |(index, member): (usize, &Member)| {
             let given = self.given[index].filter(|_| member.keeps_journal == keeps)?;
             Some(Keeper { given, layout: self.own[index].as_ref()?.layout })
         };

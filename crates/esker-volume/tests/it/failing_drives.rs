@@ -132,7 +132,7 @@ fn copies_do_without_a_drive_that_fails() {
     let mut all = devices(&paths, &io, false);
     all[0] = Box::new(io.device("first", file, DeviceSettings::default()));
     let lost = remove_lost(&mut all, "first").unwrap();
-    assert_eq!((lost.what, lost.was_read), (WhatWasLost::Copies, true), "it is as new as the others");
+    assert_eq!((lost.what, lost.shows_its_end), (WhatWasLost::Copies, true), "it is as new as the others");
     let mut volume = open(&paths[1..], IoChoice::Threads, false).unwrap();
     assert!(read(&mut volume) == [7; LENGTH]);
     assert_eq!(request(&mut volume, write(0, 512), &[1; 512]).result, Ok(()));
@@ -205,6 +205,6 @@ fn a_drive_that_went_on_without_the_others_is_not_left_out() {
     refused(remove_lost(&mut all, "second").unwrap_err());
     drop(all);
     let lost = remove_lost(&mut with(0, &fails), "first").unwrap();
-    assert_eq!((lost.what, lost.was_read), (WhatWasLost::Copies, true));
+    assert_eq!((lost.what, lost.shows_its_end), (WhatWasLost::Copies, true));
     assert!(read(&mut open(&paths[1..], IoChoice::Threads, false).unwrap()) == [8; LENGTH]);
 }

@@ -211,7 +211,7 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
     let places = Places::read(volume)?;
     let io = start_io(IoChoice::Threads)?;
     let mut opened = places.open_to_lose(device, &io)?;
-    let LostDevice { what, was_read, used_again } = esker_volume::remove_lost(&mut opened.devices, device)?;
+    let LostDevice { what, shows_its_end, used_again } = esker_volume::remove_lost(&mut opened.devices, device)?;
     drop(opened);
     let changed = FileOnDisk::new(volume, DeviceSettings::default()).and_then(|mut file| file.remove(device));
     changed.map_err(|error| {
@@ -226,11 +226,11 @@ fn remove_lost(volume: &Path, device: &str) -> Result<ExitCode, Failure> {
         true => String::new(),
         false => format!("; the drain of {} has ended: the room is needed", used_again.join(", ")),
     };
-    let unknown = match was_read {
+    let unknown = match shows_its_end {
         true => String::new(),
         false => format!(
-            ". Nothing of {device} could be read: if the volume went on there without the others, they lack what was \
-             written since"
+            ". Nothing shows whether the volume went on with {device} without the others: if it did, they lack what \
+             was written since"
         ),
     };
     output::print(&format!("{device} belongs to the volume no more; {consequence}{again}{unknown}\n"))?;

@@ -1,7 +1,10 @@
 //! Volumes whose devices have faults when they are opened, and volumes that are opened without one of their devices.
 
+mod older;
+
 use std::io::{self, IoSlice};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
@@ -29,6 +32,10 @@ struct Memory {
     bytes: MemoryBackend,
     /// A durable write to this address is performed, and reports an error, once.
     sync_fails_at: Option<u64>,
+    /// Writes that may still be made, together with all who share this; later ones fail.
+    writes_left: Option<Arc<AtomicUsize>>,
+    /// Whether it takes neither writes nor flushes.
+    only_reads: bool,
     /// Reads of these bytes fail.
     unreadable: Range<u64>,
     /// Number of reads.
@@ -38,7 +45,8 @@ struct Memory {
 impl Disk {
     fn new(name: &'static str) -> Self {
         let bytes = MemoryBackend::new(Bytes(2 * SIZE));
-        let memory = Memory { size: SIZE, bytes, sync_fails_at: None, unreadable: 0..0, reads: 0 };
+        let (sync_fails_at, writes_left, unreadable) = (None, None, 0..0);
+        let memory = Memory { size: SIZE, bytes, sync_fails_at, writes_left, only_reads: false, unreadable, reads: 0 };
         Self { name, memory: Arc::new(Mutex::new(memory)) }
     }
 
@@ -73,6 +81,14 @@ impl BlockingBackend for Disk {
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
         self.change(|memory| {
+            if memory.only_reads {
+                return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+            }
+            let one_less = |left: usize| left.checked_sub(1);
+            if let Some(left) = &memory.writes_left {
+                let taken = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+                taken.map_err(|_| io::Error::other("no power"))?;
+            }
             memory.bytes.write(offset, data, durable)?;
             match memory.sync_fails_at.take_if(|at| durable && *at == offset) {
                 Some(_) => Err(io::Error::other("input/output error")),
@@ -87,13 +103,19 @@ impl BlockingBackend for Disk {
         self.change(|memory| memory.bytes.trim(offset, length))
     }
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.change(|memory| match memory.only_reads {
+            true => Err(io::ErrorKind::ReadOnlyFilesystem.into()),
+            false => Ok(()),
+        })
     }
 }
 
 impl OpenDevice for Disk {
     fn name(&self) -> &str {
         self.name
+    }
+    fn only_reads(&self) -> bool {
+        self.change(|memory| memory.only_reads)
     }
     fn blocking(&mut self) -> &mut dyn BlockingBackend {
         self
@@ -242,8 +264,9 @@ fn with_leftovers() -> ([Disk; 3], Vec<Layout>) {
     }
     drop(volume);
     let journal = layouts[0].journal_start() as usize..(layouts[0].journal_start() + layouts[0].journal) as usize;
-    disks[2].put(layouts[2].journal_start(), &disks[0].image()[journal]);
-    disks.iter().zip(&before).take(2).for_each(|(disk, before)| disk.put(0, before));
+    let leftovers = disks[0].image()[journal].to_vec();
+    disks.iter().zip(&before).for_each(|(disk, before)| disk.put(0, before));
+    disks[2].put(layouts[2].journal_start(), &leftovers);
     (disks, layouts)
 }
 
@@ -310,6 +333,15 @@ fn a_volume_that_is_opened_to_be_read_is_not_written_to() {
     assert!(disks.each_ref().map(Disk::image) != before, "there was nothing to repair");
 }
 
+/// As those of a file system that became read-only after an error.
+#[test]
+fn a_disk_that_takes_no_flush_is_read() {
+    let (disks, _) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
+    disks[1].change(|memory| memory.only_reads = true);
+    let mut volume = Volume::open_to_read(boxed(&disks), SystemClock::start()).unwrap();
+    assert_eq!([0, 1].map(|extent| read(&mut volume, extent)), [10, 11]);
+}
+
 /// A cluster of three disks with two copies.
 fn two_copies() -> [Disk; 3] {
     let disks = ["first", "second", "third"].map(Disk::new);
@@ -343,10 +375,9 @@ fn a_drain_that_is_refused_once_the_superblocks_say_so_is_taken_back() {
 #[test]
 fn a_lost_device_that_comes_back_never_counts_again() {
     let disks = two_copies();
-    drop(open(&disks).unwrap());
+    let mut volume = open(&disks).unwrap();
     let others = &disks[..2];
     let before: Vec<Vec<u8>> = others.iter().map(Disk::image).collect();
-    let mut volume = open(&disks).unwrap();
     volume.change(VolumeChange::Drain { device: 0 }).unwrap();
     while volume.next_change().is_none() {
         volume.step();
