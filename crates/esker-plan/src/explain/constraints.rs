@@ -65,8 +65,8 @@ pub fn constraint_costs(
     Ok(costs)
 }
 
-/// The same problem where what is installed of a type may be removed. Those that stay are owned all the same, and more of
-/// them than there are have to be bought: that is two types, alike but for what they cost.
+/// The same problem where what is installed of a type may be removed. Those that stay are owned all the same, and more
+/// of them than there are have to be bought: that is two types, alike but for what they cost.
 fn with_removable(problem: &Problem, at: usize) -> Problem {
     let mut changed = problem.clone();
     let owner = &problem.types[at];

@@ -163,9 +163,9 @@ pub(crate) fn assumptions(settings: &PlanSettings) -> Vec<Assumption> {
             "`device` of a product in a catalogue of your own (--catalogue)",
         ),
         assumption(
-            "Where a plan has devices of several products or sizes, the data that are asked for lie side by side on its \
-             disks, from the first address on: in truth their arms go further. Disks of one product and size alone are \
-             simulated with the data all over them."
+            "Where a plan has devices of several products or sizes, the data that are asked for lie side by side on \
+             its disks, from the first address on: in truth their arms go further. Disks of one product and size \
+             alone are simulated with the data all over them."
                 .into(),
             "-",
         ),
