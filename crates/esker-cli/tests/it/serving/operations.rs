@@ -77,7 +77,7 @@ fn a_volume_is_created_by_a_link_to_a_file_that_is_not_there() {
     let folder = folder.path();
     std::fs::create_dir(folder.join("data")).unwrap();
     std::os::unix::fs::symlink("data/new.volume", folder.join("home.volume")).unwrap();
-    std::fs::write(folder.join("ranges.map"), "0 1MiB flash\n").unwrap();
+    std::fs::write(folder.join("ranges.map"), "start_bytes,length_bytes,device\n0,1048576,flash\n").unwrap();
     let devices = ["--device", "flash=flash.img,16MiB", "--device", "disk=disk.img,32MiB", "--map", "ranges.map"];
     esker_ok(folder, &[&["volume", "create", "home.volume", "-q"], &devices[..]].concat());
     for volume in ["home.volume", "data/new.volume"] {
