@@ -1,7 +1,7 @@
 //! Lines that leave the cache, and dirty lines that are copied back.
 
 use esker_cache::ObjectId;
-use esker_core::{Bytes, DeviceError, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, DeviceState, RequestKind, Tag};
 
 use super::job::{Job, JobStep, JobTask};
 use super::{BACKING, FLASH, FlashCacheEngine, modes};
@@ -51,11 +51,22 @@ impl FlashCacheEngine {
         let [low, high] = if self.is_short_of_room() { [0; 2] } else { [self.dirty_low, self.dirty_high] };
         self.must_clean = dirty > high || (self.must_clean && dirty > low);
         let wants = self.must_clean || (dirty > low && self.hosts.is_empty());
-        let can = self.cleaning < CLEANED_AT_ONCE && !self.flash_failed() && !self.health.has_failed(BACKING);
+        let can = self.cleaning < CLEANED_AT_ONCE && !self.flash_failed() && self.backing_takes_writes();
         if !wants || !can || dirty <= low + self.cleaning {
             return None;
         }
         self.slots.next_dirty(self.clean_next).filter(|&line| !self.locks.is_in_use(line))
+    }
+
+    fn backing_takes_writes(&self) -> bool {
+        !self.health.has_failed(BACKING) && self.health.device(BACKING) == DeviceState::Online
+    }
+
+    /// Has lines leave that could not be copied back, if that may go well now.
+    pub(super) fn evict_again(&mut self) {
+        if self.backing_takes_writes() {
+            self.to_evict.append(&mut self.stranded);
+        }
     }
 
     pub(super) fn start_eviction(&mut self, tag: Tag) {
@@ -120,6 +131,10 @@ impl FlashCacheEngine {
     pub(super) fn copied_back(&mut self, tag: Tag, error: Option<DeviceError>) {
         let job = *self.job(tag);
         if let Some(error) = error {
+            // The policy knows nothing of it any more.
+            if job.task == JobTask::Evict {
+                self.stranded.push_back(job.line);
+            }
             return self.copy_failed(tag, error);
         }
         self.counts.copied_back_bytes += self.line;
@@ -127,7 +142,7 @@ impl FlashCacheEngine {
         if matches!(job.task, JobTask::Write(_)) {
             return self.go_around(tag);
         }
-        if job.task == JobTask::Evict && !self.policy.holds(ObjectId(job.line)) {
+        if !self.policy.holds(ObjectId(job.line)) {
             self.let_go(job.line);
         } else {
             self.counts.cleaned += 1;

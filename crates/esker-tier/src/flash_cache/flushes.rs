@@ -41,7 +41,7 @@ impl FlashCacheEngine {
 
     /// Returns true if no promised data are on `device` alone, so that a failed flush of it does no harm.
     fn is_dispensable(&self, device: DeviceIndex) -> bool {
-        device == FLASH && !self.health.journal_failed() && !self.slots.any_dirty()
+        device == FLASH && !self.health.journal_failed() && !self.slots.any_dirty() && !self.slots.any_recorded_dirty()
     }
 
     /// Flushes `device` for the cache itself: now, or after the flush that is under way.

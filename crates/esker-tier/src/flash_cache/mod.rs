@@ -146,6 +146,8 @@ pub struct FlashCacheEngine {
     flash_left: bool,
     /// Lines to evict.
     to_evict: VecDeque<u32>,
+    /// Lines that the policy has evicted, and that could not be copied back.
+    stranded: VecDeque<u32>,
     /// The cache's own jobs under way: evictions and cleanings.
     evicting: u32,
     cleaning: u32,
@@ -217,6 +219,7 @@ impl FlashCacheEngine {
             health: Health::new(2),
             flash_left: false,
             to_evict: VecDeque::new(),
+            stranded: VecDeque::new(),
             evicting: 0,
             cleaning: 0,
             must_clean: false,
@@ -289,6 +292,7 @@ impl Machine for FlashCacheEngine {
                     self.learn_wear(&telemetry);
                 }
                 self.leave_failed_flash();
+                self.evict_again();
             }
             Input::Dropped { device, start, length } => {
                 assert!(device == FLASH, "the backing device drops nothing");

@@ -350,6 +350,12 @@ impl Slots {
         slots.map(|(number, slot)| (slot.line, number, slot.recorded, slot.dirty))
     }
 
+    /// Returns true if the journal says of any line that it is dirty: after a crash it would be again. A line that has
+    /// left waits for the record of that.
+    pub(super) fn any_recorded_dirty(&self) -> bool {
+        !self.former.named().is_empty() || self.held().any(|(.., recorded, _)| recorded == RecordedState::Dirty)
+    }
+
     /// Puts `line` into `slot`, as a record says, and takes it out of the slot that it is in. Returns false if `slot`
     /// holds a line already.
     pub(super) fn restore(&mut self, line: u32, slot: u32, dirty: bool) -> bool {

@@ -1,5 +1,7 @@
 //! Where the host's errors are.
 
+use esker_core::{DeviceState, Telemetry};
+
 use super::cases::{engine, host};
 use super::*;
 
@@ -31,4 +33,65 @@ fn an_error_says_where_it_is() {
         }
         assert_eq!(told, Some(Err(DeviceError::Medium { at: Bytes(LINE * 512) })), "{role:?}");
     }
+}
+
+/// A cache of which the backing device refuses writes, with a line that could not leave.
+fn refused() -> FlashCacheEngine {
+    let mut settings = settings(5, 16, CacheRole::Unified, WriteHandling::WriteBack);
+    (settings.dirty_low, settings.dirty_high) = (Ratio::percent(80), Ratio::ONE);
+    let mut engine = FlashCacheEngine::new(&settings).unwrap();
+    for line in 0..8 {
+        answer(&mut engine, super::cases::write(line, 1), Err(DeviceError::NoSpace));
+    }
+    engine
+}
+
+/// Ends all requests at once; writes of lines to the backing device that are copied back end with `result`. Returns
+/// how many of these there were.
+fn answer(engine: &mut FlashCacheEngine, input: Input, result: Result<(), DeviceError>) -> usize {
+    let (mut effects, mut next, mut copies) = (Vec::new(), 0, 0);
+    engine.on(Nanos::ZERO, input, &mut effects);
+    while next < effects.len() {
+        assert!(copies < 50, "it copies without end");
+        match effects[next] {
+            Effect::Io { io, device: BACKING, request: Request { kind: RequestKind::Write { .. }, .. }, .. } => {
+                copies += 1;
+                engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result }, &mut effects);
+            }
+            Effect::Io { io, .. } => engine.on(Nanos::ZERO, super::cases::done(io), &mut effects),
+            Effect::Harden { through } => engine.on(Nanos::ZERO, Input::Durable { through }, &mut effects),
+            _ => {}
+        }
+        next += 1;
+    }
+    copies
+}
+
+fn told(engine: &mut FlashCacheEngine, state: DeviceState) -> usize {
+    let telemetry = Telemetry { state, ..Telemetry::default() };
+    answer(engine, Input::Device { device: BACKING, telemetry }, Ok(()))
+}
+
+/// A device that takes no writes is not asked again before it says that it takes some.
+#[test]
+fn nothing_is_copied_back_without_pause_to_a_device_that_refuses_it() {
+    let mut settings = settings(5, 16, CacheRole::Unified, WriteHandling::WriteBack);
+    (settings.dirty_low, settings.dirty_high) = (Ratio::ZERO, Ratio::percent(10));
+    let mut engine = FlashCacheEngine::new(&settings).unwrap();
+    assert!(answer(&mut engine, super::cases::write(0, 1), Err(DeviceError::NoSpace)) <= 1);
+    assert_eq!(answer(&mut engine, super::cases::write(0, 1), Err(DeviceError::NoSpace)), 0);
+    assert_eq!(told(&mut engine, DeviceState::Online), 1);
+}
+
+/// Lines that could not leave leave once the backing device takes writes again: others enter then.
+#[test]
+fn a_cache_whose_evictions_were_refused_takes_lines_again() {
+    let mut engine = refused();
+    let held = |engine: &FlashCacheEngine| engine.report_now().held_lines;
+    assert!(engine.slots.free() == 0 && held(&engine) == 5, "{} lines are held", held(&engine));
+    assert!(told(&mut engine, DeviceState::Online) > 0, "they leave");
+    let before = engine.report_now().without_slot;
+    answer(&mut engine, super::cases::write(12, 1), Ok(()));
+    answer(&mut engine, super::cases::write(13, 1), Ok(()));
+    assert_eq!(engine.report_now().without_slot, before);
 }
