@@ -136,8 +136,16 @@ impl PlacementEngine {
             }
         }
         // A flush covers trims, too, but a trim gives no extent a new place.
-        if result.is_ok() && part.request.kind == RequestKind::Trim {
-            self.free_trimmed(part, effects);
+        if part.request.kind == RequestKind::Trim {
+            if result.is_ok() {
+                self.free_trimmed(part, effects);
+            }
+            // Its first write may have failed meanwhile.
+            for (extent, place) in part.places() {
+                if self.map.place(extent) == Some(place) {
+                    self.free_if_empty(extent, effects);
+                }
+            }
         }
     }
 

@@ -59,6 +59,8 @@ pub(super) enum CopyPurpose {
     Mirror,
     /// Its device is being drained.
     Drain,
+    /// An earlier policy wanted a second copy, and no one does any more.
+    Nothing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +126,13 @@ impl Copies {
     /// Returns the places to which copies are written.
     pub(super) fn targets(&self) -> impl Iterator<Item = ExtentPlace> {
         self.slots.iter().flatten().map(|copy| copy.to)
+    }
+
+    /// Notes that nobody wants the second copies any more that are under way.
+    pub(super) fn give_mirrors_up(&mut self) {
+        for copy in self.slots.iter_mut().flatten().filter(|copy| copy.purpose == CopyPurpose::Mirror) {
+            copy.purpose = CopyPurpose::Nothing;
+        }
     }
 
     /// Begins a copy of `extent` from one place to another. No other copy of it may be under way (asserted). Returns

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Nanos, Priority};
+use esker_core::{DeviceState, Nanos, Priority};
 
 use super::background::Obstacle;
 use super::copies::CopyPurpose;
@@ -33,8 +33,8 @@ struct Drain {
     next: u32,
     /// Number of its copies under way.
     copies: u32,
-    /// Number of free extents on all devices when there was no room for an extent of this device; `None` if there was
-    /// room.
+    /// Number of free extents that data may move to when there was no room for an extent of this device; `None` if there
+    /// was room.
     stalled_at: Option<u32>,
     /// Extents that could not be read in this pass.
     bad: BTreeSet<LogicalExtent>,
@@ -161,7 +161,12 @@ impl PlacementEngine {
             self.ends_if_empty(index, effects);
             return;
         }
-        let free = (0..self.health.devices().len()).map(|device| self.map.free_extents(device)).sum();
+        let takes_data = |&device: &u16| {
+            let device = DeviceIndex(device);
+            self.health.device(device) == DeviceState::Online && !self.is_drained(device)
+        };
+        let devices = (0..self.health.devices().len() as u16).filter(takes_data);
+        let free = devices.map(|device| self.map.free_extents(device.into())).sum();
         let drain = &mut self.drains.0[index];
         match drain.state {
             DrainState::Done => return,
@@ -208,7 +213,7 @@ impl PlacementEngine {
     }
 
     /// Begins copies of the extents that this pass has not handled yet. Returns false if some of them have to wait.
-    /// `free` is the number of free extents on all devices.
+    /// `free` is the number of free extents that data may move to.
     fn copy_out(&mut self, now: Nanos, index: usize, free: u32, effects: &mut Vec<Effect>) -> bool {
         let device = self.drains.0[index].device;
         while self.drains.0[index].copies < COPIES_MAX {

@@ -207,6 +207,21 @@ impl PlacementEngine {
         let old = SecondCopy { place: from, reads: reads_of_old, left_by, is_durable };
         self.mirrors.add(extent, old, self.map.blocks_of(extent).len());
         self.tell_mirror(extent);
+        if self.is_drained(from.device) {
+            self.drop_mirror(extent);
+        }
+    }
+
+    /// Returns true if `extent` could move to its second copy on `device`, and may not leave where it is now.
+    pub(super) fn is_exchange_held(&mut self, extent: LogicalExtent, device: DeviceIndex) -> bool {
+        let Some(home) = self.map.place(extent).filter(|home| home.device != device) else { return false };
+        if self.movable_mirror(extent).is_none_or(|place| place.device != device) {
+            return false;
+        }
+        let obstacle = self.limited_move(home.device, device, true);
+        let is_held = self.background.is_paused() || obstacle.is_some();
+        obstacle.into_iter().for_each(|obstacle| self.background.is_kept(obstacle));
+        is_held
     }
 
     /// Carries out a move of `extent` to `device`, which has one of its two copies, without a copy: only that one

@@ -79,11 +79,13 @@ impl PlacementEngine {
     ) -> Result<MoveBegun, MoveOutcome> {
         let drains = purpose == CopyPurpose::Drain;
         let WishedMove { extent, to, priority } = wished;
-        if purpose == CopyPurpose::Move
-            && self.map.work(extent) == ExtentWork::None
-            && self.keep_only(extent, to, effects)
-        {
-            return Ok(MoveBegun::Done);
+        if purpose == CopyPurpose::Move && self.map.work(extent) == ExtentWork::None {
+            if self.is_exchange_held(extent, to) {
+                return Err(MoveOutcome::Held);
+            }
+            if self.keep_only(extent, to, effects) {
+                return Ok(MoveBegun::Done);
+            }
         }
         let from = self.map.place(extent).filter(|from| from.device != to && self.map.work(extent) == ExtentWork::None);
         let from = from.ok_or(MoveOutcome::NothingToDo)?;
@@ -203,6 +205,7 @@ impl PlacementEngine {
     fn end_copy(&mut self, now: Nanos, slot: u32, outcome: MoveOutcome, effects: &mut Vec<Effect>) {
         let copy = self.copies.end(slot);
         let extent = copy.extent;
+        let outcome = if copy.purpose == CopyPurpose::Nothing { MoveOutcome::Held } else { outcome };
         self.map.set_work(extent, ExtentWork::None);
         match (outcome, copy.purpose) {
             (MoveOutcome::Done, CopyPurpose::Mirror) => self.add_mirror(extent, copy.to),

@@ -130,6 +130,7 @@ impl PlacementEngine {
             let devices = self.health.devices().len();
             // The new policy did not ask for them.
             self.drop_all_mirrors();
+            self.copies.give_mirrors_up();
             self.policy = policy.build(self.policies, devices).expect("it was checked");
             self.wishes.moves.clear();
             self.wishes.mirrors.clear();

@@ -3,6 +3,7 @@
 use esker_core::Telemetry;
 
 use super::*;
+use crate::engine::BackgroundSettings;
 
 /// Keeps everything on the first device, and reads from second copies wherever it can.
 #[derive(Debug, Default)]
@@ -257,4 +258,56 @@ fn no_copy_on_a_failed_device_is_read_and_none_instead() {
     let mut engine = mirrored();
     fail(&mut engine, 0);
     assert_eq!(read(&mut engine, 0, 8), [0; 0], "it was never flushed");
+}
+
+/// The copy was under way when the policy was exchanged.
+#[test]
+fn another_policy_gets_no_second_copy_that_was_under_way() {
+    let mut engine = engine().with_policy(Box::new(ReadsMirrors::default()));
+    write(&mut engine, 0, EXTENT);
+    engine.wishes.mirrors.push(WishedMove::in_background(LogicalExtent(0), SECOND));
+    let [(read, DeviceIndex(0), _)] = ios(&on(&mut engine, Input::Timer))[..] else { panic!("it is read") };
+    let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).ok();
+    engine.set(Nanos::ZERO, &LiveSettings { policy, ..LiveSettings::default() }, &mut Vec::new()).unwrap();
+    for (io, ..) in done(&mut engine, read) {
+        done(&mut engine, io).iter().for_each(|(io, ..)| drop(done(&mut engine, *io)));
+    }
+    assert!(engine.mirrors.is_empty());
+    assert_eq!(engine.map.free_extents(1), 4);
+}
+
+/// A second copy is left behind on a device that is drained: it goes, or the device would never be empty.
+#[test]
+fn no_second_copy_is_left_on_a_device_that_is_drained() {
+    let mut engine = mirrored_under(ReadsMirrors { writes: true, ..ReadsMirrors::default() });
+    let background = Some(BackgroundSettings { paused: true, ..BackgroundSettings::default() });
+    engine.set(Nanos::ZERO, &LiveSettings { background, ..LiveSettings::default() }, &mut Vec::new()).unwrap();
+    engine.reshape(Nanos::ZERO, Reshape::Drain { device: DeviceIndex(0) }, &mut Vec::new()).unwrap();
+    // A quarter of the extent: the rest of the place that it leaves is as new.
+    assert_eq!(write(&mut engine, 0, 4)[0], 1);
+    assert!(engine.mirrors.is_empty());
+}
+
+/// What may not leave its device, or not now, does not leave it for its second copy either.
+#[test]
+fn an_extent_that_may_not_move_does_not_move_to_its_second_copy() {
+    let to_second = |engine: &mut PlacementEngine| {
+        engine.wishes.moves.push(WishedMove::in_background(LogicalExtent(0), SECOND));
+        on(engine, Input::Timer);
+        engine.map.place(LogicalExtent(0)).map(|place| place.device) == Some(SECOND)
+    };
+    let mut engine = mirrored();
+    let limits = [MoveLimits { leave_above: Ratio::percent(90), asleep_after: None }, MoveLimits::default()].to_vec();
+    let limits = LiveSettings { limits: Some(limits), ..LiveSettings::default() };
+    engine.set(Nanos::ZERO, &limits, &mut Vec::new()).unwrap();
+    assert!(!to_second(&mut engine));
+    let mut engine = mirrored();
+    let paused = |paused| {
+        let background = Some(BackgroundSettings { paused, ..BackgroundSettings::default() });
+        LiveSettings { background, ..LiveSettings::default() }
+    };
+    engine.set(Nanos::ZERO, &paused(true), &mut Vec::new()).unwrap();
+    assert!(!to_second(&mut engine));
+    engine.set(Nanos::ZERO, &paused(false), &mut Vec::new()).unwrap();
+    assert!(to_second(&mut engine));
 }

@@ -1,6 +1,6 @@
 //! Moving and freeing extents, as single cases.
 
-use esker_core::Priority;
+use esker_core::{Priority, Telemetry};
 
 use super::world::World;
 use super::*;
@@ -185,4 +185,38 @@ fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
         "150 moved Done",
     ];
     assert_eq!(heard, wanted);
+}
+
+/// Room also comes from a device that takes writes again, and not only from places that become free.
+#[test]
+fn a_drain_goes_on_when_a_device_takes_writes_again() {
+    let mut engine = engine();
+    let told = |engine: &mut PlacementEngine, state| {
+        let telemetry = Telemetry { state, ..Telemetry::default() };
+        ios(&on(engine, Input::Device { device: DeviceIndex(1), telemetry }))
+    };
+    let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, Request::write(Lba(0), Bytes(512 * EXTENT)))))[..]
+    else {
+        panic!("it is written to the first device")
+    };
+    on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+    assert_eq!(told(&mut engine, DeviceState::ReadOnly), []);
+    let mut effects = Vec::new();
+    engine.reshape(Nanos::ZERO, Reshape::Drain { device: DeviceIndex(0) }, &mut effects).unwrap();
+    assert_eq!((ios(&effects), told(&mut engine, DeviceState::ReadOnly)), (vec![], vec![]));
+    let copies = told(&mut engine, DeviceState::Online);
+    assert!(matches!(copies[..], [(_, DeviceIndex(0), Request { kind: RequestKind::Read, .. })]), "{copies:?}");
+}
+
+/// A first write and a trim of another part of the extent are under way, and the write fails: nothing is left there.
+#[test]
+fn an_extent_whose_only_write_failed_is_freed_by_the_trim_that_ends_later() {
+    let mut engine = engine();
+    let write = ios(&on(&mut engine, host(0, Request::write(Lba(0), Bytes(512 * 8)))));
+    let trim = Request::new(RequestKind::Trim, Lba(8), Bytes(512 * 8));
+    let trim = ios(&on(&mut engine, host(1, trim)));
+    let error = Err(DeviceError::Medium { at: Bytes::ZERO });
+    on(&mut engine, Input::Done { io: write[0].0, at: Nanos::ZERO, result: error });
+    trim.iter().for_each(|(io, ..)| drop(on(&mut engine, Input::Done { io: *io, at: Nanos::ZERO, result: Ok(()) })));
+    assert_eq!(engine.map.place(LogicalExtent(0)), None, "{} trims", trim.len());
 }
