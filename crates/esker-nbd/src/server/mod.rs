@@ -86,6 +86,8 @@ pub struct ServerSession<B, D> {
     end: Option<End>,
     is_encrypted: bool,
     is_shutting_down: bool,
+    /// No further request is taken.
+    is_held: bool,
 }
 
 #[derive(Debug)]
@@ -122,7 +124,17 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
 
     fn with(settings: ServerSettings, inbox: Inbox, outbox: Outbox<D>, stage: Stage<B>) -> Self {
         let tls = TlsStart::NotUnderWay;
-        Self { settings, inbox, outbox, stage, tls, end: None, is_encrypted: false, is_shutting_down: false }
+        Self {
+            settings,
+            inbox,
+            outbox,
+            stage,
+            tls,
+            end: None,
+            is_encrypted: false,
+            is_shutting_down: false,
+            is_held: false,
+        }
     }
 
     /// Where the next bytes of the connection go: into the receive buffer, or straight into the payload of a long
@@ -132,7 +144,7 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
             return None;
         }
         if let Stage::Transmission(transmission) = &mut self.stage {
-            if transmission.is_full() {
+            if transmission.is_full(self.is_held) {
                 return None;
             }
             if let Some(filling) = transmission.straight(&self.inbox) {
@@ -160,7 +172,8 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
         let event = match &mut self.stage {
             Stage::Handshake(_) => self.next_of_handshake(),
             Stage::Transmission(transmission) => {
-                let rules = Rules { settings: &self.settings, is_shutting_down: self.is_shutting_down };
+                let (is_shutting_down, is_held) = (self.is_shutting_down, self.is_held);
+                let rules = Rules { settings: &self.settings, is_shutting_down, is_held };
                 match transmission.next(&mut self.inbox, &mut self.outbox, &rules, memory) {
                     Ok(Next::Nothing) => return None,
                     Ok(Next::Request(request)) => return Some(ServerEvent::Request(request)),
@@ -291,11 +304,9 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
     }
 
     /// With `true`, no further request is taken from the connection, so that the session becomes idle and
-    /// [`Self::state`] can be taken.
+    /// [`Self::state`] can be taken. A client that has not chosen an export may do so, and its requests wait.
     pub fn hold(&mut self, is_held: bool) {
-        if let Stage::Transmission(transmission) = &mut self.stage {
-            transmission.is_held = is_held;
-        }
+        self.is_held = is_held;
     }
 
     /// Returns true if the connection is to be closed: the session has ended or is being shut down, and nothing is left

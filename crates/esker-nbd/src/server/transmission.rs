@@ -37,22 +37,11 @@ pub(crate) struct Transmission<B> {
     filling: Option<(Tag, Command, Filling<B>)>,
     /// The next request has to wait for replies to be sent.
     is_blocked: bool,
-    /// No further request is taken.
-    pub(crate) is_held: bool,
 }
 
 impl<B: AsMut<[u8]>> Transmission<B> {
     pub(crate) fn new(export: Arc<Export>, offered: Offer) -> Self {
-        Self {
-            export,
-            offered,
-            requests: TagSlab::default(),
-            under_way: 0,
-            bytes: 0,
-            filling: None,
-            is_blocked: false,
-            is_held: false,
-        }
+        Self { export, offered, requests: TagSlab::default(), under_way: 0, bytes: 0, filling: None, is_blocked: false }
     }
 
     pub(crate) fn under_way(&self) -> u32 {
@@ -65,8 +54,8 @@ impl<B: AsMut<[u8]>> Transmission<B> {
     }
 
     /// Returns true if no bytes are wanted now.
-    pub(crate) fn is_full(&self) -> bool {
-        self.filling.is_none() && (self.is_blocked || self.is_held)
+    pub(crate) fn is_full(&self, is_held: bool) -> bool {
+        self.filling.is_none() && (self.is_blocked || is_held)
     }
 
     /// The reply to a request is sent, which transferred so many bytes.
@@ -98,7 +87,7 @@ impl<B: AsMut<[u8]>> Transmission<B> {
                 self.filling = Some((id, command, filling));
                 return Ok(Next::Nothing);
             }
-            if self.is_held {
+            if rules.is_held {
                 return Ok(Next::Nothing);
             }
             let Some(header) = self.header(inbox)? else { return Ok(Next::Nothing) };
@@ -175,4 +164,6 @@ impl<B: AsMut<[u8]>> Transmission<B> {
 pub(crate) struct Rules<'a> {
     pub(crate) settings: &'a ServerSettings,
     pub(crate) is_shutting_down: bool,
+    /// No further request is taken.
+    pub(crate) is_held: bool,
 }

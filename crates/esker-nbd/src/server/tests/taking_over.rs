@@ -26,6 +26,21 @@ fn another_process_goes_on_in_the_middle_of_a_request() {
 }
 
 #[test]
+fn a_client_that_opens_its_export_while_the_session_is_held_waits_with_its_requests() {
+    let mut connection = Connection::with(ServerSettings::default());
+    connection.session.hold(true);
+    let opening = "00000003 'IHAVEOPT' 00000001 00000004 'disk'";
+    let write = "25609513 0000 0001 00000000000000aa 0000000000000000 00000200 0*512";
+    connection.receive(&format!("{opening} {write}"));
+    assert!(matches!(connection.events.pop(), Some(ServerEvent::Opened(export)) if export.name == "disk"));
+    assert!(connection.events.is_empty() && connection.session.space().is_none());
+    assert!(connection.session.under_way() == 0 && connection.session.state().is_ok());
+    connection.session.hold(false);
+    connection.run();
+    assert!(matches!(connection.request(), (_, Command::Write { .. }, Some(_))));
+}
+
+#[test]
 fn a_payload_that_is_being_dropped_is_dropped_to_its_end() {
     let mut connection = Connection::open(false);
     connection.receive("25609513 0002 0001 00000000000000aa 0000000000000000 00001000 0*1000");
