@@ -21,7 +21,7 @@ impl<S: Served> ServedExport<S> {
         Self { name, served, requests: Requests::new(index), operators: Operators::default() }
     }
 
-    /// Returns true if it has nothing under way that has to end before the program does.
+    /// Returns true if it has nothing under way, not even what moves in the background.
     pub(crate) fn is_idle(&self) -> bool {
         self.requests.under_way() == 0 && !self.served.is_busy()
     }

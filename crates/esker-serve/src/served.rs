@@ -60,7 +60,7 @@ pub trait Served {
     /// written reads as zeroes.
     fn written_run(&self, from: Bytes, length: Bytes) -> (Bytes, bool);
 
-    /// Returns true while it has requests or work of its own that has to end before the program does.
+    /// Returns true while it has requests under way, or work of its own, which may go on without end.
     fn is_busy(&self) -> bool;
 
     /// When it has to be stepped next, if nothing comes before.

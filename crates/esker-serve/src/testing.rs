@@ -18,11 +18,13 @@ pub(crate) struct Emptiness {
     replies: VecDeque<Reply>,
     /// Flushes that were answered.
     pub(crate) flushes: u32,
+    /// Whether something moves in the background, without end.
+    pub(crate) is_moving: bool,
 }
 
 impl Emptiness {
     pub(crate) fn new(capacity: Bytes) -> Self {
-        Self { capacity, begun: Vec::new(), replies: VecDeque::new(), flushes: 0 }
+        Self { capacity, begun: Vec::new(), replies: VecDeque::new(), flushes: 0, is_moving: false }
     }
 }
 
@@ -58,7 +60,7 @@ impl Served for Emptiness {
         (length, false)
     }
     fn is_busy(&self) -> bool {
-        !self.begun.is_empty() || !self.replies.is_empty()
+        self.is_moving || !self.begun.is_empty() || !self.replies.is_empty()
     }
     fn next_event(&self) -> Nanos {
         Nanos::NEVER

@@ -25,8 +25,13 @@ impl<S: Served> Server<S> {
         self.flush();
         // With time of its own: what clients have taken of theirs must not cost the volumes the flush.
         let until = self.clock.now() + nanos(self.settings.drain_limit);
-        let are_idle = self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
-        match (self.failed() == failed, are_idle, have_left) {
+        let have_ended =
+            self.turn_until(until, |server| server.writable().all(|export| export.requests.under_way() == 0));
+        // What moves meanwhile, as in a drain, does so without end, and can be left at any time. Structures get a
+        // moment: if they are left in between, whoever opens the volume next has to repair them.
+        let until = self.clock.now() + CLIENTS_LIMIT;
+        self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
+        match (self.failed() == failed, have_ended, have_left) {
             (false, ..) => LastWork::Failed,
             (_, false, _) => LastWork::Late,
             (.., false) => LastWork::Disconnected,
@@ -81,6 +86,19 @@ mod tests {
         let name = [&b"IHAVEOPT"[..], &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat();
         let write = [&0x2560_9513u32.to_be_bytes()[..], &[0, 0, 0, 1], &[0; 16], &65_536u32.to_be_bytes()].concat();
         stream.write_all(&[&flags[..], &name, &write, &[1; 512]].concat()).unwrap();
+    }
+
+    #[test]
+    fn what_moves_in_the_background_does_not_hold_up_the_end() {
+        let (io, settings) = (
+            DeviceIo::start(IoChoice::Threads).unwrap(),
+            ServeSettings { drain_limit: Duration::from_millis(50), ..ServeSettings::default() },
+        );
+        let mut moving = Emptiness::new(Bytes::mib(1));
+        moving.is_moving = true;
+        let mut server = Server::new(vec![("home".to_string(), moving)], io, SystemClock::start(), settings).unwrap();
+        assert_eq!(server.run(|| true), LastWork::Done);
+        assert_eq!(server.served(0).flushes, 1);
     }
 
     #[test]
