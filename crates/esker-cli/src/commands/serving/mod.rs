@@ -52,20 +52,31 @@ pub(super) fn settings(serving: &ServingArguments, tls: &TlsArguments) -> Result
 pub(super) enum Ending {
     /// Another process has taken over.
     HandedOver,
-    /// It was asked to, or its command has ended, whose exit status this is.
-    Ended(Option<u8>, LastWork),
+    /// It was asked to, or its command has ended.
+    Ended {
+        /// The exit status of the command.
+        of_command: Option<u8>,
+        last_work: LastWork,
+        /// Why the recording is not whole, if it is not.
+        recording: Option<Failure>,
+    },
 }
 
 impl Ending {
     /// Returns the exit status. `problem` says what became of the last work if that is an error.
     pub(super) fn status(self, problem: impl FnOnce(LastWork) -> Option<Failure>) -> Result<ExitCode, Failure> {
-        let Self::Ended(of_command, last_work) = self else { return Ok(ExitCode::SUCCESS) };
-        match (problem(last_work), of_command.unwrap_or(0)) {
-            (None, status) => Ok(status.into()),
-            (Some(failure), 0) => Err(failure),
+        let Self::Ended { of_command, last_work, recording } = self else { return Ok(ExitCode::SUCCESS) };
+        // What became of the data matters more than the recording, and is said last.
+        let mut failures: Vec<Failure> = recording.into_iter().chain(problem(last_work)).collect();
+        match of_command.unwrap_or(0) {
+            0 => {
+                let last = failures.pop();
+                failures.iter().for_each(|failure| _ = failure.report());
+                last.map_or(Ok(ExitCode::SUCCESS), Err)
+            }
             // Whoever waits for the command wants to know how that has ended.
-            (Some(failure), status) => {
-                failure.report();
+            status => {
+                failures.iter().for_each(|failure| _ = failure.report());
                 Ok(status.into())
             }
         }
@@ -145,9 +156,11 @@ pub(super) fn serve_on<S: Served>(
     }
     let recorded = recording.map_or(Ok(()), |recording| recording.finish(common.quiet));
     child.as_ref().into_iter().for_each(Running::end);
-    recorded?;
     let of_command = child.map(Running::status).transpose()?;
-    Ok(if is_handed_over { Ending::HandedOver } else { Ending::Ended(of_command, last_work) })
+    Ok(match is_handed_over {
+        true => Ending::HandedOver,
+        false => Ending::Ended { of_command, last_work, recording: recorded.err() },
+    })
 }
 
 /// Says what is served, with its name if there are several, and where.

@@ -1,9 +1,11 @@
 //! How a server ends, and what it leaves.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::net::UnixListener;
 
 use nix::sys::signal::Signal;
+use tempfile::TempDir;
 
 use super::emulated::Emulation;
 use super::{Server, home};
@@ -31,14 +33,20 @@ fn a_server_that_is_asked_to_end_keeps_what_was_not_flushed() {
     assert!(checked.contains("everything is there and whole"), "{checked}");
 }
 
-#[test]
-fn a_server_that_cannot_make_the_last_writes_durable_names_the_device() {
+/// A folder with `home.volume` over a device `far` that is emulated.
+fn far() -> (TempDir, Emulation) {
     let home = tempfile::tempdir().unwrap();
     let disk = "kind = \"constant\"\nservice_time = \"10us\"\ncapacity = \"16MiB\"\n";
     fs::write(home.path().join("disk.toml"), disk).unwrap();
     let disk = Emulation::of(home.path(), "disk", &[]);
     let far = format!("far=nbd+unix:///?socket={}", home.path().join("disk.nbd").display());
     esker_ok(home.path(), &["volume", "create", "home.volume", "--set", "extent=64KiB", "--device", &far]);
+    (home, disk)
+}
+
+#[test]
+fn a_server_that_cannot_make_the_last_writes_durable_names_the_device() {
+    let (home, disk) = far();
     // The command succeeds, fails, or is ended with the server. What it has ended with stays.
     let (succeeds, fails) =
         ("until test -e ended; do sleep 0.05; done", "until test -e ended; do sleep 0.05; done; exit 3");
@@ -63,6 +71,36 @@ fn a_server_that_cannot_make_the_last_writes_durable_names_the_device() {
             "{options:?}: {said}"
         );
         disk.operate("repair", &[]);
+    }
+}
+
+#[test]
+fn a_recording_that_fails_hides_neither_the_status_of_a_command_nor_what_is_not_durable() {
+    let (home, disk) = far();
+    let recorded = home.path().join("day.esker");
+    assert!(std::process::Command::new("mkfifo").arg(&recorded).status().unwrap().success());
+    let waits = "until test -e ended; do sleep 0.05; done";
+    for (status, fails, code_expected) in [(0, false, 1), (3, false, 3), (0, true, 1), (3, true, 3)] {
+        let _ = fs::remove_file(home.path().join("ended"));
+        // Who reads it leaves once it has begun.
+        let (path, mut first) = (recorded.clone(), [0; 1]);
+        let reader = std::thread::spawn(move || fs::File::open(path).unwrap().read_exact(&mut first));
+        let command = format!("{waits}; exit {status}");
+        let mut server = Server::start(home.path(), &["--record", "day.esker", "--run", &command]);
+        reader.join().unwrap().unwrap();
+        server.client().write(0, &[1; 4096]).unwrap();
+        if fails {
+            disk.operate("fail", &["--writes"]);
+        }
+        fs::write(home.path().join("ended"), "").unwrap();
+        let (code, said) = server.ended();
+        assert_eq!(code, Some(code_expected), "{said}");
+        assert!(said.contains("error: the recording") && said.contains("has ended: "), "{said}");
+        let says = "not everything that was written could be made durable; failed: far";
+        assert_eq!(said.contains(says), fails, "{said}");
+        if fails {
+            disk.operate("repair", &[]);
+        }
     }
 }
 
