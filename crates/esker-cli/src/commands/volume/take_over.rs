@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use esker_serve::{HandOver, Handover, Predecessor, ServeSettings, Successor, take_over, tell_main_process};
+use esker_serve::{HandOver, Handover, Predecessor, ServeSettings, Served, Successor, take_over, tell_main_process};
 
 use super::server::{VolumeServer, open, serving};
 use crate::args::{Common, VolumeServeArguments};
@@ -49,6 +49,7 @@ pub(super) fn hand_over(
     serves: (&VolumeServeArguments, &ServeSettings),
     common: &Common,
 ) -> Result<Option<Box<VolumeServer>>, Failure> {
+    let were_writable = are_writable(&server, serves.0);
     match server.hand_over(successor) {
         HandOver::Taken => Ok(None),
         HandOver::Refused(server) => Ok(Some(server)),
@@ -56,23 +57,29 @@ pub(super) fn hand_over(
             if !common.quiet {
                 output::remark("the process that was to take over does not serve; this one serves on");
             }
-            take_back(handover, serves, common).map(|server| Some(Box::new(server)))
+            take_back(handover, &were_writable, serves, common).map(|server| Some(Box::new(server)))
         }
     }
+}
+
+/// Whether each volume can be written.
+fn are_writable(server: &VolumeServer, arguments: &VolumeServeArguments) -> Vec<bool> {
+    (0..arguments.volumes.len()).map(|index| !server.served(index).is_read_only()).collect()
 }
 
 /// Opens the volumes again, and goes on serving.
 fn take_back(
     handover: Handover,
+    were_writable: &[bool],
     (arguments, settings): (&VolumeServeArguments, &ServeSettings),
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
     let mut told = String::new();
     let mut server = loop {
-        match open(&arguments.volumes, serving(arguments), settings, common) {
+        match open_again(arguments, were_writable, settings, common) {
             Ok(server) => break server,
             Err(error) if cancel::requested() => return Err(error),
-            // The other process may still have it open, because it hangs. Clients wait.
+            // The other process may still have it open, because it hangs, or a device is away. Clients wait.
             Err(error) => {
                 if error.message() != told {
                     told = error.message().to_string();
@@ -84,5 +91,25 @@ fn take_back(
     };
     server.resume(handover)?;
     tell_main_process();
+    Ok(server)
+}
+
+/// Opens the volumes as they were. One that lacks a device could only be read, which is not what clients were told.
+fn open_again(
+    arguments: &VolumeServeArguments,
+    were_writable: &[bool],
+    settings: &ServeSettings,
+    common: &Common,
+) -> Result<VolumeServer, Failure> {
+    // What there is to say of each attempt is in its error.
+    let quiet = Common { quiet: true, ..common.clone() };
+    let server = open(&arguments.volumes, serving(arguments), settings, &quiet)?;
+    let are_writable = are_writable(&server, arguments);
+    for (index, volume) in arguments.volumes.iter().enumerate() {
+        if were_writable[index] && !are_writable[index] {
+            let why = server.served(index).status(&server.status(index)).read_only.unwrap_or_default();
+            return Err(Failure::work(format!("{} could only be read: {why}", volume.name)));
+        }
+    }
     Ok(server)
 }

@@ -1,8 +1,10 @@
 //! Servers that take over from each other while clients work.
 
 use std::fs;
+use std::io::{BufRead, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -176,17 +178,43 @@ fn a_server_serves_on_when_nobody_can_take_over() {
     // One that is killed once it has everything.
     fs::rename(folder.join("disk.img"), folder.join("away")).unwrap();
     std::os::unix::fs::symlink("away", folder.join("disk.img")).unwrap();
-    let half = UnixStream::connect(folder.join("home.volume.control")).unwrap();
-    std::io::Write::write_all(&mut &half, b"{\"command\":\"take-over\",\"layout\":1,\"exports\":[\"home\"]}\n")
-        .unwrap();
-    let mut byte = [0; 1];
-    std::io::Read::read_exact(&mut &half, &mut byte).unwrap();
-    drop(half);
+    drop(half_successor(folder));
     assert_eq!(client.read(4096, 4096).unwrap(), [8; 4096]);
     // The sockets are there, and another server takes over in the end.
     server = server.taken_over(&[]);
     assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);
     drop(client);
+    server.stop();
+}
+
+/// A process that asks to take over, is handed everything, and does nothing with it.
+fn half_successor(folder: &Path) -> UnixStream {
+    let mut half = UnixStream::connect(folder.join("home.volume.control")).unwrap();
+    half.write_all(b"{\"command\":\"take-over\",\"layout\":1,\"exports\":[\"home\"]}\n").unwrap();
+    half.read_exact(&mut [0; 1]).unwrap();
+    half
+}
+
+#[test]
+fn a_server_waits_for_a_device_that_is_away_when_nobody_takes_over() {
+    let home = home();
+    let folder = home.path();
+    let mut server = Server::start(folder, &[]);
+    let mut client = server.client();
+    client.write(0, &[7; 4096]).unwrap();
+    // A volume without it would only be read.
+    let half = half_successor(folder);
+    fs::rename(folder.join("disk.img"), folder.join("away")).unwrap();
+    drop(half);
+    let mut said = String::new();
+    while !said.contains("clients wait, as the volume cannot be opened again yet: home could only be read: missing") {
+        assert!(server.said.read_line(&mut said).unwrap() > 0, "it has ended: {said}");
+    }
+    fs::rename(folder.join("away"), folder.join("disk.img")).unwrap();
+    assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);
+    client.write(4096, &[8; 4096]).unwrap();
+    drop(client);
+    assert_eq!(server.client().read(4096, 4096).unwrap(), [8; 4096]);
     server.stop();
 }
 
