@@ -11,7 +11,7 @@ use crate::export::ServedExport;
 use crate::held::{Handover, HeldExport, Role};
 use crate::listener::Listener;
 use crate::served::Served;
-use crate::take_over::{Predecessor, Successor};
+use crate::take_over::{FormerSuccessor, Predecessor, Successor};
 
 /// How an attempt to hand over has ended.
 pub enum HandOver<S> {
@@ -20,8 +20,9 @@ pub enum HandOver<S> {
     /// The other process serves.
     Taken,
     /// What was served was closed, and the other process does not serve: open it again, and have a new server
-    /// [resume](Server::resume).
-    TakenBack(Handover),
+    /// [resume](Server::resume). What no lock protects may be in use until that process [has
+    /// gone](FormerSuccessor::has_gone).
+    TakenBack(Handover, FormerSuccessor),
 }
 
 impl<S: Served> Server<S> {
@@ -51,7 +52,7 @@ impl<S: Served> Server<S> {
         let handover = self.into_handover();
         match successor.hand(handover, limit) {
             None => HandOver::Taken,
-            Some(handover) => HandOver::TakenBack(handover),
+            Some((handover, successor)) => HandOver::TakenBack(handover, successor),
         }
     }
 
@@ -204,8 +205,9 @@ impl<S: Served> Server<S> {
     /// Takes over from `predecessor`, which ends: call it when everything else is ready.
     ///
     /// # Errors
-    /// If it has waited for too long and serves on: then this server must not.
-    pub fn take_over_from(&mut self, predecessor: Predecessor) -> Result<(), ControlError> {
+    /// If it has waited for too long and serves on: then this server must not, and is to be dropped before
+    /// `predecessor`.
+    pub fn take_over_from(&mut self, predecessor: &mut Predecessor) -> Result<(), ControlError> {
         predecessor.release()?;
         let operators = self.exports.iter_mut().flat_map(|export| export.operators.listeners_mut());
         let own = self.clients.listeners_mut().chain(operators);

@@ -20,6 +20,7 @@
 //! |---|---|
 //! | the new process leaves or fails before that line | the server opens the volumes again, and serves on |
 //! | it takes longer than the limit | the server says so, and no longer receives: the line can no longer be sent |
+//! | the new process is still there then | what no lock protects, as exports elsewhere, waits until it has gone |
 //! | the server dies before all items are sent | as after a kill: clients are lost |
 //! | the server dies later | the new process finds nobody who has said that it was too late, and serves |
 
@@ -30,7 +31,7 @@ mod successor;
 mod tests;
 
 pub use predecessor::{Predecessor, take_over};
-pub use successor::Successor;
+pub use successor::{FormerSuccessor, Successor};
 
 /// What both have to agree on.
 const LAYOUT: u32 = 1;

@@ -45,11 +45,12 @@ impl Predecessor {
         Self(receiver)
     }
 
-    /// Has the server end. Only then may its clients be served.
+    /// Has the server end. Only then may its clients be served. If it serves on, it opens again what no lock protects
+    /// once this is dropped: what was opened in its place has to be closed before.
     ///
     /// # Errors
     /// If it has waited for too long, and serves on.
-    pub(crate) fn release(mut self) -> Result<(), ControlError> {
+    pub(crate) fn release(&mut self) -> Result<(), ControlError> {
         if self.0.send(CONFIRMATION).is_ok() {
             return Ok(());
         }

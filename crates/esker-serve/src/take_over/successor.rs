@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use esker_core::Nanos;
 use esker_volume::{Clock, SystemClock};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{LAYOUT, items};
 use crate::control::{ControlConnection, ControlError};
@@ -52,9 +53,9 @@ impl Successor {
     }
 
     /// Hands everything over, and waits until it serves, for at most `limit`. Returns what was to be handed over if it
-    /// does not.
-    pub(crate) fn hand(self, mut handover: Handover, limit: Duration) -> Option<Handover> {
-        let Ok(mut stream) = self.connection.into_stream() else { return Some(handover) };
+    /// does not, and the process, which may still be there.
+    pub(crate) fn hand(self, mut handover: Handover, limit: Duration) -> Option<(Handover, FormerSuccessor)> {
+        let Ok(mut stream) = self.connection.into_stream() else { return Some((handover, FormerSuccessor(None))) };
         let is_ready = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(limit)));
         let is_sent = is_ready.and_then(|()| items::send(&mut stream, &handover)).is_ok();
         let mut said = Vec::new();
@@ -62,7 +63,22 @@ impl Successor {
             handover.listeners.iter_mut().for_each(|(_, listener)| listener.leave());
             return None;
         }
-        Some(handover)
+        Some((handover, FormerSuccessor(Some(stream))))
+    }
+}
+
+/// A process that was to take over, and does not.
+#[derive(Debug)]
+pub struct FormerSuccessor(Option<UnixStream>);
+
+impl FormerSuccessor {
+    /// Returns true once it has closed its connection: it has closed before what it had opened, or has ended.
+    pub fn has_gone(&self) -> bool {
+        let Some(stream) = &self.0 else { return true };
+        // The end of the connection is reported unasked. Reading would not show it: that was given up.
+        let mut polled = [PollFd::new(stream, PollFlags::empty())];
+        let is_told = poll(&mut polled, Some(&Timespec::default())).is_ok();
+        is_told && polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 }
 

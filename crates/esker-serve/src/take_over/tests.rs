@@ -121,7 +121,7 @@ fn the_confirmation_decides_who_serves() {
     // It leaves at once.
     let (new, there) = successor(&io);
     drop(there);
-    assert!(new.hand(handover(&folder).0, long).is_some());
+    assert!(new.hand(handover(&folder).0, long).is_some_and(|(_, former)| former.has_gone()));
     // It leaves when it has everything.
     let (new, there) = successor(&io);
     let leaves = std::thread::spawn(move || Receiver::new(there).handover().is_ok());
@@ -140,11 +140,16 @@ fn the_confirmation_decides_who_serves() {
     std::fs::remove_file(folder.path().join("socket")).unwrap();
     // It takes too long, and is told so: its confirmation cannot be sent any more.
     let (new, there) = successor(&io);
-    let handover = new.hand(handover(&folder).0, Duration::from_millis(20)).expect("nobody confirms");
+    let (handover, former) = new.hand(handover(&folder).0, Duration::from_millis(20)).expect("nobody confirms");
     let mut all = Receiver::new(there);
-    assert!(all.handover().is_ok());
-    let refused = Predecessor::of(all).release().unwrap_err();
+    assert!(all.handover().is_ok() && !former.has_gone());
+    let mut predecessor = Predecessor::of(all);
+    let refused = predecessor.release().unwrap_err();
     assert!(refused.message.contains("waited for too long"), "{refused}");
+    // What it has opened it may still use, until it closes the connection.
+    assert!(!former.has_gone());
+    drop(predecessor);
+    assert!(former.has_gone());
     drop(handover);
     // It serves, and its confirmation is there when the server gives up.
     let (new, mut there) = successor(&io);

@@ -189,11 +189,11 @@ fn first(homes: &Homes) -> Server<ServedVolume> {
 
 /// One that takes over at the control socket of one of the two volumes.
 fn next(homes: &Homes, index: usize) -> Server<ServedVolume> {
-    let (handover, predecessor) = take_over(&homes[index].path("control"), &NAMES).unwrap();
+    let (handover, mut predecessor) = take_over(&homes[index].path("control"), &NAMES).unwrap();
     assert_eq!(handover.clients(), 2);
     let mut server = open_both(homes);
     server.resume(handover).unwrap();
-    server.take_over_from(predecessor).unwrap();
+    server.take_over_from(&mut predecessor).unwrap();
     server
 }
 
@@ -211,7 +211,7 @@ fn start<'scope>(
             match server.hand_over(successor) {
                 HandOver::Taken => return,
                 HandOver::Refused(same) => server = *same,
-                HandOver::TakenBack(handover) => {
+                HandOver::TakenBack(handover, _) => {
                     server = open_both(homes);
                     server.resume(handover).unwrap();
                 }

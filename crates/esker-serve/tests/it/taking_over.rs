@@ -33,10 +33,10 @@ fn first(home: &Home) -> Server<ServedVolume> {
 
 /// One that takes over from the one that serves.
 fn next(home: &Home) -> Server<ServedVolume> {
-    let (handover, predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
+    let (handover, mut predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
     let mut server = home.open(IoChoice::Threads, settings());
     server.resume(handover).unwrap();
-    server.take_over_from(predecessor).unwrap();
+    server.take_over_from(&mut predecessor).unwrap();
     server
 }
 
@@ -60,7 +60,7 @@ impl Serving {
                 match server.hand_over(successor) {
                     HandOver::Taken => return taken_back,
                     HandOver::Refused(same) => server = *same,
-                    HandOver::TakenBack(handover) => {
+                    HandOver::TakenBack(handover, _) => {
                         taken_back += 1;
                         server = home.open(IoChoice::Best, settings());
                         server.resume(handover).unwrap();
@@ -166,12 +166,12 @@ fn a_server_serves_on_whenever_its_successor_leaves() {
     drop((handover, predecessor));
     client.write(4096, &[2; 4096], true).unwrap();
     // It hangs: after the limit, it cannot take over any more.
-    let (handover, predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
+    let (handover, mut predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
     assert_eq!(client.read(4096, 4096).unwrap(), [2; 4096]);
     let other = Home::new(Bytes::mib(16));
     let mut late = other.open(IoChoice::Threads, settings());
     late.resume(handover).unwrap();
-    let error = late.take_over_from(predecessor).unwrap_err();
+    let error = late.take_over_from(&mut predecessor).unwrap_err();
     assert!(error.message.contains("waited for too long"), "{error}");
     drop(late);
     // Nothing was read of the client, nor were the sockets' files removed.

@@ -113,6 +113,11 @@ impl Places {
         &self.file
     }
 
+    /// Returns true if a device is an export of another server, which no lock protects.
+    pub(super) fn have_exports(&self) -> bool {
+        self.devices.iter().any(|(_, place)| matches!(place, DevicePlace::Export(_)))
+    }
+
     /// A device that another volume has, too: its name here, and its place.
     pub(super) fn shared_with(&self, other: &Self) -> Option<&(String, DevicePlace)> {
         let is_there = |place: &DevicePlace| other.devices.iter().any(|(_, found)| is_same_place(found, place));

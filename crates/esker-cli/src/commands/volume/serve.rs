@@ -85,7 +85,8 @@ fn take_over_server(
     settings: &ServeSettings,
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
-    let (handover, predecessor) = take_over::ask(arguments)?;
+    // Dropped behind the server: its connection is there for as long as the volumes are open.
+    let (handover, mut predecessor) = take_over::ask(arguments)?;
     let mut server = open(&arguments.volumes, serving(arguments), settings, common)?;
     cancel::leaves(LEFT);
     // A server that was started with the same addresses has them all.
@@ -97,7 +98,7 @@ fn take_over_server(
         serve_metrics(&mut server, address, common)?;
     }
     take_over::resume(&mut server, handover, common)?;
-    take_over::become_the_server(&mut server, predecessor)?;
+    take_over::become_the_server(&mut server, &mut predecessor)?;
     Ok(server)
 }
 

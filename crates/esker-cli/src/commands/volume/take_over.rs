@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use esker_serve::{HandOver, Handover, Predecessor, ServeSettings, Served, Successor, take_over, tell_main_process};
+use esker_serve::{
+    FormerSuccessor, HandOver, Handover, Predecessor, ServeSettings, Served, Successor, take_over, tell_main_process,
+};
 
+use super::file::Places;
 use super::server::{VolumeServer, open, serving};
 use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
@@ -36,7 +39,7 @@ pub(super) fn resume(server: &mut VolumeServer, handover: Handover, common: &Com
 }
 
 /// Has `predecessor` end. This process is the service from then on.
-pub(super) fn become_the_server(server: &mut VolumeServer, predecessor: Predecessor) -> Result<(), Failure> {
+pub(super) fn become_the_server(server: &mut VolumeServer, predecessor: &mut Predecessor) -> Result<(), Failure> {
     // Before the other one ends, after which systemd takes the service for ended.
     tell_main_process();
     Ok(server.take_over_from(predecessor)?)
@@ -53,11 +56,11 @@ pub(super) fn hand_over(
     match server.hand_over(successor) {
         HandOver::Taken => Ok(None),
         HandOver::Refused(server) => Ok(Some(server)),
-        HandOver::TakenBack(handover) => {
+        HandOver::TakenBack(handover, successor) => {
             if !common.quiet {
                 output::remark("the process that was to take over does not serve; this one serves on");
             }
-            take_back(handover, &were_writable, serves, common).map(|server| Some(Box::new(server)))
+            take_back((handover, &successor), &were_writable, serves, common).map(|server| Some(Box::new(server)))
         }
     }
 }
@@ -69,14 +72,15 @@ fn are_writable(server: &VolumeServer, arguments: &VolumeServeArguments) -> Vec<
 
 /// Opens the volumes again, and goes on serving.
 fn take_back(
-    handover: Handover,
+    (handover, successor): (Handover, &FormerSuccessor),
     were_writable: &[bool],
     (arguments, settings): (&VolumeServeArguments, &ServeSettings),
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
     let mut told = String::new();
     let mut server = loop {
-        match open_again(arguments, were_writable, settings, common) {
+        let is_free = check_exports(arguments, successor);
+        match is_free.and_then(|()| open_again(arguments, were_writable, settings, common)) {
             Ok(server) => break server,
             Err(error) if cancel::requested() => return Err(error),
             // The other process may still have it open, because it hangs, or a device is away. Clients wait.
@@ -92,6 +96,17 @@ fn take_back(
     server.resume(handover)?;
     tell_main_process();
     Ok(server)
+}
+
+/// Refuses to open exports that the other process may still use. Files are locked as long as it does.
+fn check_exports(arguments: &VolumeServeArguments, successor: &FormerSuccessor) -> Result<(), Failure> {
+    for volume in arguments.volumes.iter().filter(|_| !successor.has_gone()) {
+        if Places::read(&volume.file)?.have_exports() {
+            let message = "the process that was to take over still runs, and may use the exports among its devices";
+            return Err(Failure::work(format!("{}: {message}", volume.name)));
+        }
+    }
+    Ok(())
 }
 
 /// Opens the volumes as they were. One that lacks a device could only be read, which is not what clients were told.

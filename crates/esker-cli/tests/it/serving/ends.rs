@@ -34,7 +34,7 @@ fn a_server_that_is_asked_to_end_keeps_what_was_not_flushed() {
 }
 
 /// A folder with `home.volume` over a device `far` that is emulated.
-fn far() -> (TempDir, Emulation) {
+pub(super) fn far() -> (TempDir, Emulation) {
     let home = tempfile::tempdir().unwrap();
     let disk = "kind = \"constant\"\nservice_time = \"10us\"\ncapacity = \"16MiB\"\n";
     fs::write(home.path().join("disk.toml"), disk).unwrap();

@@ -13,6 +13,7 @@ use nix::sys::signal::Signal;
 
 use super::clients::{are_installed, log};
 use super::emulated::Emulation;
+use super::ends::far;
 use super::moving::{fio, succeeds};
 use super::{Server, another, home};
 use crate::support::{esker_in, esker_ok, esker_refuses};
@@ -216,6 +217,30 @@ fn a_server_waits_for_a_device_that_is_away_when_nobody_takes_over() {
     drop(client);
     assert_eq!(server.client().read(4096, 4096).unwrap(), [8; 4096]);
     server.stop();
+}
+
+#[test]
+fn a_server_opens_exports_again_only_once_the_process_that_was_to_take_over_has_gone() {
+    let (home, far) = far();
+    let mut server = Server::start(home.path(), &[]);
+    let mut client = server.client();
+    client.write(0, &[7; BLOCK]).unwrap();
+    let mut half = half_successor(home.path());
+    // This confirms nothing, so the server no longer waits for it. It is still there.
+    half.write_all(b"x").unwrap();
+    let mut said = String::new();
+    while !said.contains("this one serves on") {
+        assert!(server.said.read_line(&mut said).unwrap() > 0, "it has ended: {said}");
+    }
+    for _ in 0..20 {
+        assert_eq!(far.status()["connections"], serde_json::json!([]));
+    }
+    drop(half);
+    assert_eq!(client.read(0, BLOCK).unwrap(), [7; BLOCK]);
+    drop(client);
+    server.signal(Signal::SIGTERM);
+    let (code, said) = server.ended();
+    assert!(code == Some(0) && said.contains("home: the process that was to take over still runs"), "{said}");
 }
 
 #[test]
