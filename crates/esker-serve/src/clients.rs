@@ -98,6 +98,11 @@ impl Clients {
         self.connections.iter().all(|(_, connection)| connection.is_held())
     }
 
+    /// Returns true if something is to be sent to a client.
+    pub(crate) fn have_output(&self) -> bool {
+        self.connections.iter().any(|(_, connection)| connection.has_output())
+    }
+
     /// The listeners, and the clients that can be handed over.
     pub(crate) fn into_held(self) -> (Vec<Listener>, Vec<HeldClient>) {
         let (listeners, clients) = self.connections.into_parts();

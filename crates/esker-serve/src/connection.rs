@@ -66,8 +66,12 @@ impl Connection {
     /// Returns true if nothing is under way on it while it is held.
     pub(crate) fn is_held(&self) -> bool {
         let session = &self.session;
-        let is_idle = !session.is_negotiating() && session.under_way() == 0 && !session.has_output();
-        is_idle && !self.stream.has_output()
+        !session.is_negotiating() && session.under_way() == 0 && !self.has_output()
+    }
+
+    /// Returns true if something is to be sent.
+    pub(crate) fn has_output(&self) -> bool {
+        self.session.has_output() || self.stream.has_output()
     }
 
     /// Begins TLS, which the client has asked for.

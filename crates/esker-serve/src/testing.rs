@@ -1,30 +1,82 @@
 //! What tests serve.
 
 use std::collections::VecDeque;
+use std::path::Path;
 
 use esker_core::{Bytes, Nanos, Request, RequestKind, Tag};
-use esker_volume::{Buffer, Reply, ReplyData};
+use esker_volume::{Buffer, Clock, DeviceIo, IoChoice, Reply, ReplyData, SystemClock};
 use serde_json::Value;
 
+use crate::address::Address;
 use crate::control::ControlError;
+use crate::listener::Listener;
 use crate::metrics::Metrics;
 use crate::served::Served;
+use crate::server::{ServeSettings, Server};
 use crate::status::ServingStatus;
 
-/// Answers all requests, but reads, in the next step, keeps nothing and counts flushes.
+/// A server of `served` for clients that connect at `path`.
+pub(crate) fn server(served: Emptiness, path: &Path, settings: ServeSettings) -> Server<Emptiness> {
+    let io = DeviceIo::start(IoChoice::Threads).unwrap();
+    let mut server = Server::new(vec![("home".to_string(), served)], io, SystemClock::start(), settings).unwrap();
+    server.listen(Listener::bind(&Address::Unix(path.to_path_buf())).unwrap()).unwrap();
+    server
+}
+
+/// What a client sends that opens the default export the old way. It is answered with 28 bytes.
+pub(crate) fn opening() -> Vec<u8> {
+    let flags = 3u32.to_be_bytes();
+    [&flags[..], b"IHAVEOPT", &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat()
+}
+
+/// The header of a request of this kind to the first bytes.
+pub(crate) fn header(kind: u8, length: u32) -> Vec<u8> {
+    [&0x2560_9513u32.to_be_bytes()[..], &[0, 0, 0, kind], &[0; 16], &length.to_be_bytes()].concat()
+}
+
+/// Has the server work until `is_so`.
+pub(crate) fn turn_until(server: &mut Server<Emptiness>, is_so: impl Fn(&Server<Emptiness>) -> bool) {
+    while !is_so(server) {
+        if !server.turn() {
+            server.wait(Some(std::time::Duration::from_millis(1)));
+        }
+    }
+}
+
+/// Answers all requests in the next step, reads with zeroes, keeps nothing and counts flushes.
 pub(crate) struct Emptiness {
     capacity: Bytes,
     begun: Vec<(Tag, Request)>,
     replies: VecDeque<Reply>,
     /// Flushes that were answered.
     pub(crate) flushes: u32,
+    /// When a flush is begun for the first time, this is done.
+    pub(crate) on_flush: Option<Box<dyn FnOnce()>>,
+    /// Whether nothing is answered.
+    pub(crate) is_silent: bool,
+    /// Until when no read is answered.
+    pub(crate) reads_wait: Option<(SystemClock, Nanos)>,
     /// Whether something moves in the background, without end.
     pub(crate) is_moving: bool,
 }
 
 impl Emptiness {
     pub(crate) fn new(capacity: Bytes) -> Self {
-        Self { capacity, begun: Vec::new(), replies: VecDeque::new(), flushes: 0, is_moving: false }
+        Self {
+            capacity,
+            begun: Vec::new(),
+            replies: VecDeque::new(),
+            flushes: 0,
+            on_flush: None,
+            is_silent: false,
+            reads_wait: None,
+            is_moving: false,
+        }
+    }
+
+    fn waits(&self, request: &Request) -> bool {
+        let waits = self.reads_wait.as_ref().is_some_and(|(clock, until)| clock.now() < *until);
+        self.is_silent || (waits && request.kind == RequestKind::Read)
     }
 }
 
@@ -45,11 +97,22 @@ impl Served for Emptiness {
     }
     fn submit(&mut self, tag: Tag, request: Request, _: Buffer) {
         self.begun.push((tag, request));
+        if request.kind == RequestKind::Flush {
+            self.on_flush.take().into_iter().for_each(|done| done());
+        }
     }
     fn step(&mut self) {
-        for (tag, request) in self.begun.drain(..) {
+        for (tag, request) in std::mem::take(&mut self.begun) {
+            if self.waits(&request) {
+                self.begun.push((tag, request));
+                continue;
+            }
             self.flushes += u32::from(request.kind == RequestKind::Flush);
-            self.replies.push_back(Reply { tag, at: Nanos::ZERO, result: Ok(()), data: ReplyData::default() });
+            let data = match request.kind {
+                RequestKind::Read => Buffer::zeroed(request.length.0 as usize).into(),
+                _ => ReplyData::default(),
+            };
+            self.replies.push_back(Reply { tag, at: Nanos::ZERO, result: Ok(()), data });
         }
     }
     fn next_reply(&mut self) -> Option<Reply> {

@@ -72,31 +72,18 @@ mod tests {
     use std::time::Duration;
 
     use esker_core::Bytes;
-    use esker_volume::{DeviceIo, IoChoice, SystemClock};
 
     use super::*;
-    use crate::address::Address;
-    use crate::listener::Listener;
     use crate::server::ServeSettings;
-    use crate::testing::Emptiness;
-
-    /// Opens the default export the old way, and begins a write of which it sends the first sector only.
-    fn begin_write(stream: &mut UnixStream) {
-        let flags = 3u32.to_be_bytes();
-        let name = [&b"IHAVEOPT"[..], &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat();
-        let write = [&0x2560_9513u32.to_be_bytes()[..], &[0, 0, 0, 1], &[0; 16], &65_536u32.to_be_bytes()].concat();
-        stream.write_all(&[&flags[..], &name, &write, &[1; 512]].concat()).unwrap();
-    }
+    use crate::testing::{Emptiness, header, opening, server, turn_until};
 
     #[test]
     fn what_moves_in_the_background_does_not_hold_up_the_end() {
-        let (io, settings) = (
-            DeviceIo::start(IoChoice::Threads).unwrap(),
-            ServeSettings { drain_limit: Duration::from_millis(50), ..ServeSettings::default() },
-        );
+        let folder = tempfile::tempdir().unwrap();
+        let settings = ServeSettings { drain_limit: Duration::from_millis(50), ..ServeSettings::default() };
         let mut moving = Emptiness::new(Bytes::mib(1));
         moving.is_moving = true;
-        let mut server = Server::new(vec![("home".to_string(), moving)], io, SystemClock::start(), settings).unwrap();
+        let mut server = server(moving, &folder.path().join("socket"), settings);
         assert_eq!(server.run(|| true), LastWork::Done);
         assert_eq!(server.served(0).flushes, 1);
     }
@@ -107,21 +94,12 @@ mod tests {
         for drain_limit in [Duration::from_millis(50), ServeSettings::default().drain_limit] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("socket");
-            let (io, settings) = (
-                DeviceIo::start(IoChoice::Threads).unwrap(),
-                ServeSettings { drain_limit, ..ServeSettings::default() },
-            );
-            let served = vec![("home".to_string(), Emptiness::new(Bytes::mib(1)))];
-            let mut server = Server::new(served, io, SystemClock::start(), settings).unwrap();
-            server.listen(Listener::bind(&Address::Unix(path.clone())).unwrap()).unwrap();
+            let settings = ServeSettings { drain_limit, ..ServeSettings::default() };
+            let mut server = server(Emptiness::new(Bytes::mib(1)), &path, settings);
             let mut stuck = UnixStream::connect(&path).unwrap();
-            begin_write(&mut stuck);
-            let is_writing =
-                |server: &Server<Emptiness>| server.status(0).connections.iter().any(|client| client.under_way == 1);
-            while !is_writing(&server) {
-                server.turn();
-                server.wait(Some(Duration::from_millis(1)));
-            }
+            // The first sector of a write only.
+            stuck.write_all(&[&opening()[..], &header(1, 65_536), &[1; 512]].concat()).unwrap();
+            turn_until(&mut server, |server| server.status(0).connections.iter().any(|client| client.under_way == 1));
             assert_eq!(server.run(|| true), LastWork::Disconnected);
             assert_eq!(server.served(0).flushes, 1);
         }

@@ -77,16 +77,24 @@ impl<S: Served> Server<S> {
         if !have_ended {
             return Err(ControlError::new("requests that are under way do not end"));
         }
-        let failed = self.failed();
-        self.flush();
-        let is_flushed = self.hold_until(all, successor, |server| server.under_way() == 0);
-        if !is_flushed || self.failed() > failed {
-            return Err(ControlError::new("what was written cannot be made durable"));
-        }
+        self.make_durable(all, successor)?;
         // What moves meanwhile may go on for long: a device is free once its last operation has ended.
         self.hold_until(clients, successor, |server| server.writable().all(ServedExport::is_idle));
         // The flush may have shown it, and where others have copies it has succeeded all the same.
         self.refuse_failed_devices()
+    }
+
+    /// Makes durable what was written, and sends the replies that are left, such as those of reads that took long.
+    fn make_durable(&mut self, until: Nanos, successor: &mut Successor) -> Result<(), ControlError> {
+        let failed = self.failed();
+        self.flush();
+        let is_flushed = self.hold_until(until, successor, |server| server.under_way() == 0);
+        if !is_flushed || self.failed() > failed {
+            return Err(ControlError::new("what was written cannot be made durable"));
+        }
+        let until = self.clock.now() + CLIENTS_LIMIT;
+        self.hold_until(until, successor, |server| !server.clients.have_output());
+        Ok(())
     }
 
     /// What was closed with a device that has failed may not be opened again.
@@ -213,5 +221,63 @@ impl<S: Served> Server<S> {
         let own = self.clients.listeners_mut().chain(operators);
         own.chain(self.collectors.listeners_mut()).for_each(Listener::own);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc;
+
+    use esker_core::Bytes;
+    use esker_volume::{DeviceIo, IoChoice, SystemClock};
+
+    use super::*;
+    use crate::server::ServeSettings;
+    use crate::testing::{Emptiness, header, opening, server, turn_until};
+
+    /// A server whose first client has sent `request`, and that client.
+    fn server_with(served: Emptiness, folder: &tempfile::TempDir, request: &[u8]) -> (Server<Emptiness>, UnixStream) {
+        let path = folder.path().join("socket");
+        let mut server = server(served, &path, ServeSettings::default());
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(&[&opening()[..], request].concat()).unwrap();
+        turn_until(&mut server, |server| server.status(0).connections.iter().any(|client| client.under_way == 1));
+        client.read_exact(&mut [0; 28]).unwrap();
+        (server, client)
+    }
+
+    #[test]
+    fn a_client_whose_read_takes_longer_than_clients_may_gets_all_of_it_and_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let length = 4 << 20;
+        let mut served = Emptiness::new(Bytes::mib(8));
+        let clock = SystemClock::start();
+        let (flushes, is_flushing) = mpsc::channel();
+        served.on_flush = Some(Box::new(move || flushes.send(()).unwrap()));
+        served.reads_wait = Some((clock, clock.now() + CLIENTS_LIMIT + Nanos::from_millis(200)));
+        let (mut server, mut client) = server_with(served, &folder, &header(0, length));
+        let reads = std::thread::spawn(move || {
+            // Until then its socket takes a part only.
+            is_flushing.recv().unwrap();
+            std::thread::sleep(Duration::from_millis(100));
+            let mut reply = vec![1; 16 + length as usize];
+            client.read_exact(&mut reply).unwrap();
+            assert!(reply[16..].iter().all(|&byte| byte == 0));
+            client.write_all(&header(3, 0)).unwrap();
+            client.read_exact(&mut reply[..16]).unwrap();
+        });
+        let (mut successor, _there) = Successor::of_exports(&["home"], &server.io);
+        assert_eq!(server.prepare(&mut successor), Ok(()));
+        let handover = server.into_handover();
+        assert_eq!(handover.clients(), 1);
+        let (io, clock) = (DeviceIo::start(IoChoice::Threads).unwrap(), SystemClock::start());
+        let served = vec![("home".to_string(), Emptiness::new(Bytes::mib(8)))];
+        let mut next = Server::new(served, io, clock, ServeSettings::default()).unwrap();
+        next.resume(handover).unwrap();
+        turn_until(&mut next, |_| reads.is_finished());
+        reads.join().unwrap();
+        assert_eq!(next.served(0).flushes, 1);
     }
 }

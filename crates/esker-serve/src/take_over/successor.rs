@@ -24,6 +24,17 @@ impl Successor {
         Self { connection, request }
     }
 
+    /// One that would serve `exports`, and its own end of the connection.
+    #[cfg(test)]
+    pub(crate) fn of_exports(exports: &[&str], io: &esker_volume::DeviceIo) -> (Self, UnixStream) {
+        let (here, there) = UnixStream::pair().unwrap();
+        here.set_nonblocking(true).unwrap();
+        let socket = crate::socket::Socket::new(io, std::os::fd::OwnedFd::from(here)).unwrap();
+        let exports = exports.iter().map(ToString::to_string).collect();
+        let request = TakeOverRequest::TakeOver { layout: LAYOUT, exports };
+        (Self::new(ControlConnection::new(socket, Vec::new(), Nanos::ZERO), request), there)
+    }
+
     /// Refuses it; `error` tells it why.
     pub fn refuse(mut self, error: ControlError) {
         self.connection.answer(Err(error));

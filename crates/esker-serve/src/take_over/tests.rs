@@ -4,17 +4,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use esker_core::Nanos;
 use esker_volume::{DeviceIo, IoChoice};
 
 use super::items::{Receiver, send};
 use super::successor::CONFIRMATION;
 use super::*;
 use crate::address::Address;
-use crate::control::ControlConnection;
-use crate::held::{Handover, HeldClient, HeldExport, HeldOperator, Role, TakeOverRequest};
+use crate::held::{Handover, HeldClient, HeldExport, HeldOperator, Role};
 use crate::listener::Listener;
-use crate::socket::Socket;
 use crate::status::RequestCounts;
 
 /// Two exports, a listener, a client and an operator; and the other end of the client's connection.
@@ -94,11 +91,7 @@ fn what_is_cut_off_or_no_hand_over_is_an_error() {
 
 /// A successor, and what is its own end of the connection.
 fn successor(io: &DeviceIo) -> (Successor, UnixStream) {
-    let (here, there) = UnixStream::pair().unwrap();
-    here.set_nonblocking(true).unwrap();
-    let connection = ControlConnection::new(Socket::new(io, OwnedFd::from(here)).unwrap(), Vec::new(), Nanos::ZERO);
-    let request = TakeOverRequest::TakeOver { layout: LAYOUT, exports: vec!["one".to_string(), "two".to_string()] };
-    (Successor::new(connection, request), there)
+    Successor::of_exports(&["one", "two"], io)
 }
 
 #[test]
