@@ -50,8 +50,12 @@ pub(crate) struct Emptiness {
     replies: VecDeque<Reply>,
     /// Flushes that were answered.
     pub(crate) flushes: u32,
+    /// Writes that were begun after the last flush.
+    pub(crate) unflushed: u32,
     /// When a flush is begun for the first time, this is done.
     pub(crate) on_flush: Option<Box<dyn FnOnce()>>,
+    /// Whether the next flush is answered only once a write was begun after it.
+    pub(crate) is_overtaken: bool,
     /// Whether nothing is answered.
     pub(crate) is_silent: bool,
     /// Until when no read is answered.
@@ -67,7 +71,9 @@ impl Emptiness {
             begun: Vec::new(),
             replies: VecDeque::new(),
             flushes: 0,
+            unflushed: 0,
             on_flush: None,
+            is_overtaken: false,
             is_silent: false,
             reads_wait: None,
             is_moving: false,
@@ -76,7 +82,12 @@ impl Emptiness {
 
     fn waits(&self, request: &Request) -> bool {
         let waits = self.reads_wait.as_ref().is_some_and(|(clock, until)| clock.now() < *until);
-        self.is_silent || (waits && request.kind == RequestKind::Read)
+        match request.kind {
+            _ if self.is_silent => true,
+            RequestKind::Read => waits,
+            RequestKind::Flush => self.is_overtaken && self.unflushed == 0,
+            _ => false,
+        }
     }
 }
 
@@ -97,8 +108,13 @@ impl Served for Emptiness {
     }
     fn submit(&mut self, tag: Tag, request: Request, _: Buffer) {
         self.begun.push((tag, request));
-        if request.kind == RequestKind::Flush {
-            self.on_flush.take().into_iter().for_each(|done| done());
+        match request.kind {
+            RequestKind::Flush => {
+                self.unflushed = 0;
+                self.on_flush.take().into_iter().for_each(|done| done());
+            }
+            RequestKind::Write { .. } => self.unflushed += 1,
+            _ => {}
         }
     }
     fn step(&mut self) {
@@ -107,7 +123,10 @@ impl Served for Emptiness {
                 self.begun.push((tag, request));
                 continue;
             }
-            self.flushes += u32::from(request.kind == RequestKind::Flush);
+            if request.kind == RequestKind::Flush {
+                self.flushes += 1;
+                self.is_overtaken = false;
+            }
             let data = match request.kind {
                 RequestKind::Read => Buffer::zeroed(request.length.0 as usize).into(),
                 _ => ReplyData::default(),

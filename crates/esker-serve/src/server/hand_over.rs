@@ -11,6 +11,7 @@ use crate::export::ServedExport;
 use crate::held::{Handover, HeldExport, Role};
 use crate::listener::Listener;
 use crate::served::Served;
+use crate::status::RequestCounts;
 use crate::take_over::{FormerSuccessor, Predecessor, Successor};
 
 /// How an attempt to hand over has ended.
@@ -77,24 +78,38 @@ impl<S: Served> Server<S> {
         if !have_ended {
             return Err(ControlError::new("requests that are under way do not end"));
         }
-        self.make_durable(all, successor)?;
-        // What moves meanwhile may go on for long: a device is free once its last operation has ended.
-        self.hold_until(clients, successor, |server| server.writable().all(ServedExport::is_idle));
+        loop {
+            let begun = self.make_durable(all, successor)?;
+            // What moves meanwhile may go on for long: a device is free once its last operation has ended.
+            self.hold_until(clients, successor, |server| server.writable().all(ServedExport::is_idle));
+            // A client may have sent the rest of a write, which was answered, and which the flush does not cover. It
+            // begins no other one.
+            if self.begun() == begun {
+                break;
+            }
+        }
         // The flush may have shown it, and where others have copies it has succeeded all the same.
         self.refuse_failed_devices()
     }
 
     /// Makes durable what was written, and sends the replies that are left, such as those of reads that took long.
-    fn make_durable(&mut self, until: Nanos, successor: &mut Successor) -> Result<(), ControlError> {
+    /// Returns the requests that were begun before.
+    fn make_durable(&mut self, until: Nanos, successor: &mut Successor) -> Result<Vec<RequestCounts>, ControlError> {
         let failed = self.failed();
         self.flush();
+        let begun = self.begun();
         let is_flushed = self.hold_until(until, successor, |server| server.under_way() == 0);
         if !is_flushed || self.failed() > failed {
             return Err(ControlError::new("what was written cannot be made durable"));
         }
         let until = self.clock.now() + CLIENTS_LIMIT;
         self.hold_until(until, successor, |server| !server.clients.have_output());
-        Ok(())
+        Ok(begun)
+    }
+
+    /// The requests to each export that were begun.
+    fn begun(&self) -> Vec<RequestCounts> {
+        self.exports.iter().map(|export| export.requests.counts).collect()
     }
 
     /// What was closed with a device that has failed may not be opened again.
@@ -279,5 +294,22 @@ mod tests {
         turn_until(&mut next, |_| reads.is_finished());
         reads.join().unwrap();
         assert_eq!(next.served(0).flushes, 1);
+    }
+
+    #[test]
+    fn the_rest_of_a_write_that_comes_during_the_flush_is_flushed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = [&header(1, 1024)[..], &[1; 512]].concat();
+        let (mut server, client) = server_with(Emptiness::new(Bytes::mib(1)), &folder, &request);
+        let mut sends = client.try_clone().unwrap();
+        let served = &mut server.exports[0].served;
+        served.on_flush = Some(Box::new(move || sends.write_all(&[1; 512]).unwrap()));
+        served.is_overtaken = true;
+        let (mut successor, _there) = Successor::of_exports(&["home"], &server.io);
+        assert_eq!(server.prepare(&mut successor), Ok(()));
+        let status = server.status(0);
+        assert_eq!((status.requests.writes, server.served(0).unflushed), (1, 0));
+        assert_eq!(server.into_handover().clients(), 1);
+        drop(client);
     }
 }
