@@ -1,5 +1,7 @@
 //! The clients of what is served.
 
+mod accepting;
+mod left;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +29,7 @@ use crate::status::{ConnectionStatus, ServingStatus};
 use crate::tls::Tls;
 use crate::turns::Asking;
 use crate::waiting::Waiting;
+use left::Left;
 
 /// How clients are treated.
 #[derive(Clone, Debug)]
@@ -47,6 +50,7 @@ pub(crate) struct Clients {
     /// What those who connect from now on are offered.
     pub(crate) exports: Arc<Exports>,
     connections: Connections<Connection>,
+    left: Left,
     admission: Admission,
     waiting: Waiting,
     /// Whether no request is begun, and nobody accepted.
@@ -68,6 +72,7 @@ impl Clients {
             limits,
             exports,
             connections,
+            left: Left::default(),
             admission: Admission::default(),
             waiting: Waiting::default(),
             is_holding: false,
@@ -149,92 +154,22 @@ impl Clients {
         self.connections.close();
     }
 
-    /// Accepts a client, if it may be there, and soon enough if others ask. Where all places are taken, the client that
-    /// has negotiated for longest has to go: whoever has no right to an export must not keep out those who do. Returns
-    /// true if there was one.
-    pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
-        self.connections.try_again(now);
-        if !self.may_accept_somebody() {
-            self.tell_of_full_places(now);
-            return false;
-        }
-        let has_room = self.connections.has_room();
-        // Also those who take the places of others: these get some time to open an export.
-        let is_paced = !has_room || self.connections.iter().any(|(_, connection)| connection.is_asking(now));
-        if is_paced && self.admission.next() > now {
-            return false;
-        }
-        let (session, exports) = (&self.limits.session, &self.exports);
-        let news = &mut self.news;
-        let open = |socket, peer: String| {
-            if let Some(news) = news {
-                news.push(LogEvent::ClientConnected { peer: peer.clone() });
-            }
-            Connection::new(socket, peer, now, session.clone(), Arc::clone(exports))
-        };
-        // One at a time: then it is the turn of those who are there.
-        let has_accepted = if has_room {
-            self.connections.accept(io, (now, 1), open)
-        } else {
-            let closed = self.connections.accept_instead((io, now), is_negotiating, open);
-            closed.iter().for_each(Connection::shut_down);
-            if let (Some(closed), Some(news)) = (&closed, &mut self.news) {
-                let reason = Some("all places are taken, and it has opened no export yet".to_string());
-                news.push(LogEvent::ClientLeft { peer: closed.peer.clone(), reason });
-            }
-            closed.is_some()
-        };
-        if has_accepted && is_paced {
-            self.admission.note(now);
-        }
-        self.tell_who_waits(now, has_accepted);
-        has_accepted
-    }
-
-    /// Tells of clients who cannot be accepted, unless that was told.
-    fn tell_who_waits(&mut self, now: Nanos, has_accepted: bool) {
-        match self.connections.take_failure() {
-            Some(error) => self.waiting.tell(&mut self.news, now, format!("nobody else can be accepted: {error}")),
-            None if has_accepted => self.waiting.has_ended(),
-            _ => {}
-        }
-    }
-
-    /// Tells of clients who wait because there is no place for them, unless that was told.
-    fn tell_of_full_places(&mut self, now: Nanos) {
-        let (waiting, connections) = (&mut self.waiting, &mut self.connections);
-        // Asking the kernel is worth it once only.
-        if waiting.asks(now) && !connections.has_room() && connections.somebody_waits() {
-            let reason = format!("all {} places are taken", self.limits.connections_max);
-            waiting.tell(&mut self.news, now, reason);
-        }
-    }
-
-    /// Returns true if somebody waits, and there is a place: a free one, or that of a client that has opened no export.
-    fn may_accept_somebody(&self) -> bool {
-        let is_there = self.connections.have_somebody_waiting();
-        is_there && (self.connections.has_room() || self.connections.oldest(is_negotiating).is_some())
-    }
-
-    /// When the client that waits is accepted although others ask, or tried again because it could not be accepted.
-    pub(crate) fn next_admission(&self) -> Nanos {
-        match self.is_holding {
-            true => Nanos::NEVER,
-            false if self.may_accept_somebody() => self.admission.next(),
-            false => self.connections.next_try(),
-        }
-    }
-
     /// Closes the connections to exports that cannot be reached; if none can be, all, and those that are made.
     pub(crate) fn turn_away(&mut self, exports: &[ServedExport<impl Served>], now: Nanos) {
         let is_reachable = |index: usize| exports[index].served.is_reachable();
         if (0..exports.len()).all(is_reachable) {
             return;
         }
-        if (0..exports.len()).any(is_reachable) {
-            self.connections.retain(|_, connection| connection.export.is_none_or(is_reachable));
-        } else {
-            self.connections.close();
+        let (left, is_any_reachable) = (&mut self.left, (0..exports.len()).any(is_reachable));
+        self.connections.retain(|number, connection| {
+            let is_kept = is_any_reachable && connection.export.is_none_or(is_reachable);
+            if !is_kept {
+                left.add(number, connection);
+            }
+            is_kept
+        });
+        self.connections.take_places(left.len());
+        if !is_any_reachable {
             self.connections.try_again(now);
             self.connections.turn_away(now);
         }
@@ -275,7 +210,10 @@ impl Clients {
                 let (id, session, told_to) = (request.id, &mut connection.session, self.observer.as_deref_mut());
                 let begun = requests.begin(served, told_to, (number, now), (id, request.command, request.payload));
                 let unsent = match begun {
-                    Begun::UnderWay => None,
+                    Begun::UnderWay => {
+                        connection.unanswered += 1;
+                        None
+                    }
                     Begun::Done => session.reply(id, Outcome::Done, None),
                     Begun::Extents(extents) => session.reply(id, Outcome::Extents(&extents), None),
                     Begun::Failed(error) => session.reply(id, Outcome::Failed(error), None),
@@ -315,11 +253,18 @@ impl Clients {
             let Some(ended) = requests.take(served, self.observer.as_deref_mut(), reply) else { continue };
             let (outcome, data) = (ended.outcome(), ended.data.map(Data));
             let unsent = match self.connections.get_mut(ended.connection) {
-                Some(connection) => connection.session.reply(ended.id, outcome, data),
-                None => data,
+                Some(connection) => {
+                    connection.unanswered -= 1;
+                    connection.session.reply(ended.id, outcome, data)
+                }
+                None => {
+                    self.left.answered(ended.connection);
+                    data
+                }
             };
             unsent.into_iter().for_each(|Data(data)| served.recycle(data));
         }
+        self.connections.take_places(self.left.len());
         did_something
     }
 
@@ -335,6 +280,7 @@ impl Clients {
             let is_kept = !connection.is_finished() && !is_late;
             if !is_kept {
                 connection.shut_down();
+                self.left.add(number, connection);
             }
             if let Some(news) = self.news.as_mut().filter(|_| !is_kept) {
                 let late = is_late.then(|| "it has opened no export in time".to_string());
@@ -345,6 +291,7 @@ impl Clients {
             }
             is_kept
         });
+        self.connections.take_places(self.left.len());
         did_something || have_left
     }
 
@@ -400,8 +347,4 @@ impl Clients {
             requests: export.requests.counts,
         }
     }
-}
-
-fn is_negotiating(connection: &Connection) -> bool {
-    connection.session.is_negotiating()
 }

@@ -31,6 +31,8 @@ pub(crate) struct Connection {
     /// How it broke the protocol, if it did.
     pub(crate) failure: Option<String>,
     pub(crate) demand: Demand,
+    /// Requests of it that what is served has not answered.
+    pub(crate) unanswered: u32,
 }
 
 impl Connection {
@@ -43,7 +45,7 @@ impl Connection {
     ) -> Self {
         let session = ServerSession::new(settings, exports);
         let (stream, demand) = (Stream::new(socket), Demand::new(since));
-        Self { stream, session, peer, since, export: None, failure: None, demand }
+        Self { stream, session, peer, since, export: None, failure: None, demand, unanswered: 0 }
     }
 
     /// Goes on with the session of a client of another process, which has opened the export of this index.
@@ -54,7 +56,7 @@ impl Connection {
         (export, session): (usize, ServerSession<Payload, Data>),
     ) -> Self {
         let (stream, demand) = (Stream::new(socket), Demand::new(since));
-        Self { stream, session, peer, since, export: Some(export), failure: None, demand }
+        Self { stream, session, peer, since, export: Some(export), failure: None, demand, unanswered: 0 }
     }
 
     /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.
@@ -176,7 +178,7 @@ impl Connection {
         self.stream.shut_down();
     }
 
-    /// Returns true if the connection is to be closed. Requests under way are answered to nobody.
+    /// Returns true if the connection is to be closed. Requests under way are answered to nobody, and keep its place.
     pub(crate) fn is_finished(&self) -> bool {
         self.stream.has_ended() || (self.session.is_finished() && !self.stream.has_output())
     }

@@ -17,6 +17,8 @@ pub(crate) struct Connections<C> {
     open: BTreeMap<u32, C>,
     /// The most at a time. Others wait until one is closed.
     most: usize,
+    /// Places of connections that are closed, but not free yet.
+    taken: usize,
     /// When those who wait are tried again after one could not be accepted.
     next_try: Nanos,
     /// Why one could not be accepted, if nobody has asked since.
@@ -32,7 +34,7 @@ const TRIED_AFTER: Nanos = Nanos::from_millis(500);
 
 impl<C> Connections<C> {
     pub(crate) fn new(most: usize) -> Self {
-        Self { listeners: Vec::new(), open: BTreeMap::new(), most, next_try: Nanos::NEVER, failure: None }
+        Self { listeners: Vec::new(), open: BTreeMap::new(), most, taken: 0, next_try: Nanos::NEVER, failure: None }
     }
 
     /// Has connections made at `listener`.
@@ -88,7 +90,7 @@ impl<C> Connections<C> {
     ) -> bool {
         let mut has_accepted = false;
         for listener in 0..self.listeners.len() {
-            for _ in 0..most.min(self.most.saturating_sub(self.open.len())) {
+            for _ in 0..most.min(self.most.saturating_sub(self.open.len() + self.taken)) {
                 let Some((file, peer)) = self.accept_at(listener, now) else { break };
                 has_accepted = true;
                 if let Ok(socket) = Socket::new(io, file) {
@@ -148,7 +150,15 @@ impl<C> Connections<C> {
 
     /// Returns true if there are fewer than may be.
     pub(crate) fn has_room(&self) -> bool {
-        self.open.len() < self.most
+        self.open.len() + self.taken < self.most
+    }
+
+    /// Has so many places be taken beside those of the connections.
+    pub(crate) fn take_places(&mut self, taken: usize) {
+        if std::mem::replace(&mut self.taken, taken) > taken {
+            // Others may have waited for the room.
+            self.may_accept();
+        }
     }
 
     /// Returns true if somebody waits at a listener.

@@ -153,6 +153,11 @@ impl<S: Served> Server<S> {
         &self.exports[export].served
     }
 
+    #[cfg(test)]
+    pub(crate) fn served_mut(&mut self, export: usize) -> &mut S {
+        &mut self.exports[export].served
+    }
+
     /// Has clients connect at `listener`.
     ///
     /// # Errors

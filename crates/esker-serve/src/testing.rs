@@ -80,6 +80,11 @@ impl Emptiness {
         }
     }
 
+    /// Bytes of requests that were not answered.
+    pub(crate) fn bytes_under_way(&self) -> u64 {
+        self.begun.iter().map(|(_, request)| request.length.0).sum()
+    }
+
     fn waits(&self, request: &Request) -> bool {
         let waits = self.reads_wait.as_ref().is_some_and(|(clock, until)| clock.now() < *until);
         match request.kind {

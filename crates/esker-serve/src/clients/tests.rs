@@ -1,6 +1,6 @@
 //! Clients that connect beside others.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
@@ -14,7 +14,8 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
 use crate::address::Address;
 use crate::memory::ServedMemory;
-use crate::testing::Emptiness;
+use crate::server::{LastWork, ServeSettings, Server};
+use crate::testing::{Emptiness, header, opening, server, turn_until};
 
 struct World {
     clients: Clients,
@@ -191,4 +192,38 @@ fn who_cannot_be_accepted_is_tried_again_soon_and_told_of_once() {
     let news: Vec<String> = world.clients.news.iter().flatten().map(ToString::to_string).collect();
     let waits = news.iter().filter(|text| text.starts_with("clients wait: nobody else can be accepted: "));
     assert_eq!(waits.count(), 1, "{news:?}");
+}
+
+#[test]
+fn requests_of_clients_that_have_left_keep_their_places_until_they_have_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let settings = ServeSettings { connections_max: 4, ..ServeSettings::default() };
+    let mut served = Emptiness::new(Bytes::mib(1));
+    served.is_silent = true;
+    let mut server = server(served, &path, settings);
+    let write = [opening(), header(1, 32_768), vec![7; 32_768]].concat();
+    let some_turns = |server: &mut Server<Emptiness>| {
+        for _ in 0..4 {
+            server.turn();
+            server.wait(Some(Duration::from_millis(1)));
+        }
+    };
+    for round in 1..=200 {
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(&write).unwrap();
+        some_turns(&mut server);
+        drop(client);
+        some_turns(&mut server);
+        let bytes = server.served(0).bytes_under_way();
+        assert!(bytes <= 4 * 32_768, "{bytes} bytes are under way after {round} rounds");
+        if round % 50 == 0 {
+            assert_eq!((bytes, server.status(0).connections), (4 * 32_768, Vec::new()));
+            server.served_mut(0).is_silent = false;
+            turn_until(&mut server, |server| server.served(0).bytes_under_way() == 0);
+            server.served_mut(0).is_silent = true;
+        }
+    }
+    server.served_mut(0).is_silent = false;
+    assert_eq!(server.run(|| true), LastWork::Done);
 }

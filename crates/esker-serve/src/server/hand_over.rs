@@ -302,7 +302,7 @@ mod tests {
         let request = [&header(1, 1024)[..], &[1; 512]].concat();
         let (mut server, client) = server_with(Emptiness::new(Bytes::mib(1)), &folder, &request);
         let mut sends = client.try_clone().unwrap();
-        let served = &mut server.exports[0].served;
+        let served = server.served_mut(0);
         served.on_flush = Some(Box::new(move || sends.write_all(&[1; 512]).unwrap()));
         served.is_overtaken = true;
         let (mut successor, _there) = Successor::of_exports(&["home"], &server.io);
