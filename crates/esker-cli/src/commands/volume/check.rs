@@ -8,6 +8,7 @@ use esker_volume::{Presence, VolumeState, check};
 use super::file::{Places, open_to_look};
 use super::session::{Serving, Session};
 use crate::args::{Common, VolumeCheckArguments};
+use crate::cancel;
 use crate::failure::Failure;
 use crate::output;
 use crate::table::Table;
@@ -27,9 +28,11 @@ pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<E
             return Err(Failure::work("nothing was repaired: a device is missing")
                 .with_hint("bring it back: it may have what the others lack"));
         }
-        let mut session = Session::open(&places, Serving::without_map(), common)?;
-        session.settle()?;
-        drop(session);
+        // What moves in the background goes on when the volume is used again.
+        Session::open(&places, Serving::without_map(), common)?.end();
+        if cancel::requested() {
+            return Err(Failure::cancelled());
+        }
         state = check(&mut open_to_look(&places, common)?.devices)?;
         repaired = true;
     }

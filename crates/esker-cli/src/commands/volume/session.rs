@@ -173,18 +173,6 @@ impl Session {
             self.step(limit);
         }
     }
-
-    /// Waits until the volume has nothing more to do for itself.
-    pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        self.volume.step();
-        while self.volume.is_busy() {
-            if cancel::requested() {
-                return Err(Failure::cancelled());
-            }
-            self.step(Nanos::NEVER);
-        }
-        Ok(())
-    }
 }
 
 /// The failure for a request that has failed.

@@ -1,11 +1,18 @@
 //! fio writes and verifies, while devices join and leave, and settings change.
 
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
 use super::clients::{are_installed, log};
+use super::emulated::Emulation;
 use super::{Server, file_of, home};
 use crate::support::{esker_in, esker_ok};
 
@@ -79,11 +86,53 @@ fn fio_verifies_what_it_wrote_while_devices_join_and_leave() {
     volume(folder, &["check"]);
 }
 
+fn status(folder: &Path) -> Value {
+    let shown = esker_ok(folder, &["volume", "status", "home.volume", "--json"]).stdout;
+    serde_json::from_str(&shown).unwrap()
+}
+
 /// Bytes that a volume with work to do has moved in the background.
 fn moved_bytes(folder: &Path) -> u64 {
-    let shown = esker_ok(folder, &["volume", "status", "home.volume", "--json"]).stdout;
-    let status: serde_json::Value = serde_json::from_str(&shown).unwrap();
-    status["background"]["moved_bytes"].as_u64().unwrap()
+    status(folder)["background"]["moved_bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn a_drain_holds_up_neither_the_end_of_a_server_nor_a_repair_and_goes_on() {
+    let home = home();
+    let folder = home.path();
+    // All that is drained has to go to a slow device.
+    let far = "kind = \"constant\"\nservice_time = \"50ms\"\ncapacity = \"32MiB\"\n";
+    fs::write(folder.join("far.toml"), far).unwrap();
+    let _far = Emulation::of(folder, "far", &[]);
+    let mut server = Server::start(folder, &[]);
+    let mut client = server.client();
+    for number in 0..20 {
+        client.write(number << 20, &[number as u8 + 1; 1 << 20]).unwrap();
+    }
+    drop(client);
+    let far = format!("far=nbd+unix:///?socket={}", folder.join("far.nbd").display());
+    volume(folder, &["add-device", "--device", &far, "--no-map"]);
+    let mut operates = UnixStream::connect(folder.join("home.volume.control")).unwrap();
+    operates.write_all(b"{\"command\":\"drain\",\"device\":\"disk\"}\n").unwrap();
+    let mut answer = String::new();
+    BufReader::new(operates).read_line(&mut answer).unwrap();
+    assert!(answer.starts_with("{\"ok\":"), "{answer}");
+    while status(folder)["background"]["copies"] == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.ended(), (Some(0), String::new()));
+
+    let mut flash = fs::read(folder.join("flash.img")).unwrap();
+    flash[..16 << 10].fill(0);
+    fs::write(folder.join("flash.img"), flash).unwrap();
+    let repaired = esker_ok(folder, &["volume", "check", "home.volume", "--repair"]).stdout;
+    assert!(repaired.contains("it was repaired"), "{repaired}");
+    let server = Server::start(folder, &[]);
+    let status = status(folder);
+    let disk = status["devices"].as_array().unwrap().iter().find(|device| device["name"] == "disk").unwrap();
+    assert_eq!(disk["drain"]["state"], "moving", "{status}");
+    server.stop();
 }
 
 #[test]
