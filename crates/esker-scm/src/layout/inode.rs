@@ -4,6 +4,7 @@
 //! |---|---|
 //! | 0-3 | checksum |
 //! | 4 | kind |
+//! | 5 | bit 0: pages behind the end were asked for, and stay |
 //! | 6-7 | permissions |
 //! | 8-11 | links |
 //! | 12-15 | generation |
@@ -89,6 +90,8 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Inode {
     pub(crate) kind: Kind,
+    /// Whether it has pages behind its end that a program asked for: they stay its own.
+    pub(crate) is_preallocated: bool,
     /// Permissions, with the bits for set-user-id, set-group-id and sticky.
     pub(crate) permissions: u16,
     pub(crate) links: u32,
@@ -132,6 +135,7 @@ impl Inode {
     /// A null file without space.
     pub(crate) const NULL: Inode = Inode {
         kind: Kind::Null,
+        is_preallocated: false,
         permissions: 0,
         links: 0,
         generation: 0,
@@ -155,6 +159,7 @@ impl Inode {
     pub(crate) fn encode(&self, number: u64) -> [u8; INODE] {
         let mut bytes = [0; INODE];
         bytes[4] = self.kind.code();
+        bytes[5] = u8::from(self.is_preallocated);
         bytes[6..8].copy_from_slice(&self.permissions.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.links.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.generation.to_le_bytes());
@@ -188,6 +193,7 @@ impl Inode {
         }
         Some(Inode {
             kind: Kind::of_code(bytes[4])?,
+            is_preallocated: bytes[5] & 1 != 0,
             permissions: u16::from_le_bytes([bytes[6], bytes[7]]),
             links: number32(bytes, 8),
             generation: number32(bytes, 12),
@@ -217,6 +223,7 @@ mod tests {
     fn inodes_come_back() {
         let inode = Inode {
             kind: Kind::Directory,
+            is_preallocated: true,
             permissions: 0o7755,
             links: 2,
             generation: 3,

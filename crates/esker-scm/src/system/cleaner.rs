@@ -148,7 +148,8 @@ impl<P: Persist> Work<'_, P> {
         let mut hot = None;
         for number in 1..=self.state.inode_pages * PER_PAGE {
             let inode = self.any_inode(number)?;
-            if !matches!(inode.kind, Kind::File | Kind::Directory) || inode.mapped <= inode.size.div_ceil(PAGE) {
+            let has_none = inode.mapped <= inode.size.div_ceil(PAGE) || inode.is_preallocated;
+            if !matches!(inode.kind, Kind::File | Kind::Directory) || has_none {
                 continue;
             }
             if inode.modified >= cold {

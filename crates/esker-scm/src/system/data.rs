@@ -14,7 +14,8 @@ use crate::space::Extent;
 
 /// From so many bytes on, stores past the cache are faster than stores through it that are written back.
 const STREAMING_MIN: usize = 1024;
-/// Most pages of dead bytes behind the end of a file that are zeroed before they can be read; more are unmapped.
+/// Most pages of dead bytes behind the end of a file that are zeroed before they can be read; more are unmapped, unless
+/// a program asked for them.
 pub(super) const ZERO_MAX: u64 = 64;
 
 /// Pages that were written by a step: what the caller notes once they are durable.
@@ -164,7 +165,8 @@ impl<P: Persist> FileSystem<P> {
             .map(|piece| piece.1)
             .sum();
         let mut end = offset;
-        if mapped > ZERO_MAX && !data.is_shared() {
+        let is_dead = || self.look(|work| Ok(!work.inode(handle.number())?.is_preallocated));
+        if mapped > ZERO_MAX && !data.is_shared() && is_dead()? {
             match self.unmap(handle, data, whole, offset.div_ceil(PAGE)) {
                 // There is no page for a leaf: what is still mapped is zeroed.
                 Err(FsError::NoSpace) => {}
@@ -252,6 +254,7 @@ impl<P: Persist> Work<'_, P> {
             }
         }
         let size = inode.size.max(offset + bytes.len() as u64);
+        inode.is_preallocated = inode.is_preallocated && data.extents.end() > size.div_ceil(PAGE);
         inode.size = size;
         (inode.modified, inode.changed) = (caller.now, caller.now);
         if !caller.is_root() {

@@ -49,7 +49,8 @@ impl<P: Persist> Work<'_, P> {
         for number in 1..=self.state.inode_pages * PER_PAGE {
             let inode = self.any_inode(number)?;
             let used = inode.size.div_ceil(PAGE);
-            if matches!(inode.kind, Kind::File | Kind::Directory) && inode.mapped > 0 && inode.reserved > used {
+            let may_have_some = inode.mapped > 0 && inode.reserved > used && !inode.is_preallocated;
+            if matches!(inode.kind, Kind::File | Kind::Directory) && may_have_some {
                 candidates.push((inode.modified, number));
             }
         }
@@ -67,6 +68,7 @@ impl<P: Persist> Work<'_, P> {
         Ok(has_freed)
     }
 
+    /// Frees pages that a file has behind its end, unless a program asked for them.
     pub(super) fn reclaim_behind_end(&mut self, number: u64) -> FsResult<bool> {
         let node = self.open_node(number);
         let mut data = match &node {
@@ -77,6 +79,9 @@ impl<P: Persist> Work<'_, P> {
             None => None,
         };
         let mut inode = self.any_inode(number)?;
+        if inode.is_preallocated {
+            return Ok(false);
+        }
         let (before, used) = (inode.mapped, inode.size.div_ceil(PAGE));
         let mut end = inode.reserved;
         while end > used {

@@ -19,9 +19,9 @@ pub enum Allocate {
     KeepSize,
     /// Makes the range a hole. Where the pool has no page left for the mapping table, pages of a run become zeroes.
     PunchHole,
-    /// Makes the range zeroes, and the file larger if it ends beyond it.
+    /// Maps pages, makes the range zeroes, and the file larger if it ends beyond it.
     ZeroRange,
-    /// Makes those of the range zeroes that lie in the file.
+    /// Maps pages, and makes those of the range zeroes that lie in the file.
     ZeroRangeKeepSize,
 }
 
@@ -38,6 +38,9 @@ impl<P: Persist> FileSystem<P> {
         let attributes = self.transact(|work| {
             let mut inode = work.inode(handle.number())?;
             work.reserve(&mut inode, size.div_ceil(PAGE))?;
+            // Whoever truncates does without what was asked for behind the end.
+            let has_more = size > data.size && data.extents.end() > size.div_ceil(PAGE);
+            inode.is_preallocated = inode.is_preallocated && has_more;
             inode.size = size;
             (inode.modified, inode.changed) = (caller.now, caller.now);
             if !caller.is_root() {
@@ -87,29 +90,31 @@ impl<P: Persist> FileSystem<P> {
         if length == 0 {
             return Err(FsError::Invalid);
         }
-        if what != Allocate::PunchHole && what != Allocate::ZeroRangeKeepSize {
+        if what != Allocate::PunchHole {
             self.check_size(end)?;
         }
         let mut data = handle.node.lock()?;
+        let extends = matches!(what, Allocate::Extend | Allocate::ZeroRange) && end > data.size;
+        if extends {
+            // What is mapped behind the end may be of a dead file. What is mapped from here on is zero.
+            zero(&self.persist, &data, data.size, end);
+            self.persist.fence()?;
+        }
         match what {
             Allocate::PunchHole => self.punch(handle, &mut data, offset, end)?,
             Allocate::ZeroRange | Allocate::ZeroRangeKeepSize => {
-                let within = end.min(data.size);
                 // First what may fail.
-                self.map_range(handle, &mut data, offset, within)?;
-                zero(&self.persist, &data, offset, within);
+                self.map_range(handle, &mut data, offset, end)?;
+                zero(&self.persist, &data, offset, end.min(data.size));
                 self.persist.fence()?;
             }
             Allocate::Extend | Allocate::KeepSize => self.map_range(handle, &mut data, offset, end)?,
-        }
-        let extends = matches!(what, Allocate::Extend | Allocate::ZeroRange) && end > data.size;
-        if extends {
-            self.zero_gap(handle, &mut data, end)?;
         }
         let size = if extends { end } else { data.size };
         self.transact(|work| {
             let mut inode = work.inode(handle.number())?;
             work.reserve(&mut inode, size.div_ceil(PAGE))?;
+            inode.is_preallocated |= what != Allocate::PunchHole && end.div_ceil(PAGE) > size.div_ceil(PAGE);
             inode.size = size;
             (inode.modified, inode.changed) = (caller.now, caller.now);
             work.state.pending.written.push(handle.number());

@@ -185,12 +185,13 @@ fn a_range_within_a_run_becomes_zeroes_in_a_full_pool() {
     }
 }
 
-/// More attributes than a file may have are no reason to take what others preallocated.
+/// More attributes than a file may have are no reason to take what others keep behind their ends.
 #[test]
 fn attributes_beyond_their_limit_leave_the_space_of_others() {
     let system = FileSystem::mount(Recording::without_crashes(new_pool(2048)), Mode::Metadata).unwrap();
     let (kept, file) = (make(&system, "kept"), make(&system, "file"));
-    system.allocate(&CALLER, &kept, 0, 1 << 20, Allocate::KeepSize).unwrap();
+    system.write(&CALLER, &kept, 0, &vec![7; 1 << 20]).unwrap();
+    system.set_size(&CALLER, &kept, 0).unwrap();
     let set = |name: u8, length| {
         let name = [b"user.".as_slice(), &[b'a' + name]].concat();
         system.set_xattr(&CALLER, file.number(), (&name, &vec![1; length]), esker_scm::SetXattr::Set)
@@ -204,6 +205,79 @@ fn attributes_beyond_their_limit_leave_the_space_of_others() {
     assert_eq!(system.xattr(file.number(), b"user.p").unwrap().len(), rest);
     assert_eq!(system.attributes(kept.number()).unwrap().mapped, 1 << 20);
     end(system, [kept, file]);
+}
+
+/// More than the pages that are zeroed when a file grows over what it kept.
+const LARGE: u64 = 1 << 20;
+
+/// What a program has asked for is its own, whichever way its file grows over it, and whoever wants room meanwhile.
+#[test]
+fn what_was_allocated_can_be_written_in_a_full_pool() {
+    use Allocate::{Extend, KeepSize, ZeroRange, ZeroRangeKeepSize};
+    type Grow = fn(&FileSystem<Recording>, &Handle) -> u64;
+    let stay: Grow = |_, _| LARGE;
+    let truncate: Grow = |system, handle| system.set_size(&CALLER, handle, LARGE).unwrap().size;
+    let write: Grow = |system, handle| LARGE - 1 + system.write(&CALLER, handle, LARGE - 1, &[7]).unwrap() as u64;
+    for (what, grow) in [
+        (Extend, stay),
+        (ZeroRange, stay),
+        (KeepSize, stay),
+        (KeepSize, truncate),
+        (KeepSize, write),
+        (ZeroRangeKeepSize, truncate),
+    ] {
+        for (start, grows_late) in [(0, false), (0, true), (5000, false)] {
+            let place = format!("{what:?}, {start} bytes before, later: {grows_late}");
+            let system = FileSystem::mount(Recording::without_crashes(new_pool(4096)), Mode::Metadata).unwrap();
+            let (file, filler) = (make(&system, "file"), make(&system, "filler"));
+            system.write(&CALLER, &file, 0, &vec![7; start as usize]).unwrap();
+            system.allocate(&CALLER, &file, start, LARGE - start, what).unwrap();
+            assert_eq!(system.attributes(file.number()).unwrap().mapped, LARGE, "{place}");
+            if !grows_late {
+                assert_eq!(grow(&system, &file), LARGE, "{place}");
+            }
+            append_all(&system, &filler, 8);
+            if grows_late {
+                assert_eq!(grow(&system, &file), LARGE, "{place}");
+            }
+            assert_eq!(system.attributes(file.number()).unwrap().mapped, LARGE, "{place}");
+            let written = system.write(&CALLER, &file, 0, &vec![9; LARGE as usize]);
+            assert_eq!(written, Ok(LARGE as usize), "{place}");
+            assert_pages(&system, &file, (0, LARGE / PAGE), 9);
+            end(system, [file, filler]);
+        }
+    }
+}
+
+/// What lies behind an end is of a dead file, or was asked for: nobody reads anything but zeroes there.
+#[test]
+fn what_is_allocated_over_dead_bytes_is_zero() {
+    for what in [Allocate::Extend, Allocate::ZeroRange, Allocate::KeepSize, Allocate::ZeroRangeKeepSize] {
+        let system = FileSystem::mount(Recording::without_crashes(new_pool(4096)), Mode::Metadata).unwrap();
+        let file = make(&system, "file");
+        system.write(&CALLER, &file, 0, &vec![7; LARGE as usize]).unwrap();
+        system.set_size(&CALLER, &file, PAGE).unwrap();
+        system.allocate(&CALLER, &file, LARGE / 2, LARGE, what).unwrap();
+        system.set_size(&CALLER, &file, 2 * LARGE).unwrap();
+        assert_pages(&system, &file, (0, 1), 7);
+        assert_pages(&system, &file, (1, 2 * LARGE / PAGE - 1), 0);
+        end(system, [file]);
+    }
+}
+
+/// As on other file systems, whoever truncates a file, be it to the size that it has, gives up what was asked for.
+#[test]
+fn who_truncates_a_file_gives_back_what_it_asked_for() {
+    let system = FileSystem::mount(Recording::without_crashes(new_pool(4096)), Mode::Metadata).unwrap();
+    let (file, filler) = (make(&system, "file"), make(&system, "filler"));
+    system.write(&CALLER, &file, 0, &[7; PAGE as usize]).unwrap();
+    system.allocate(&CALLER, &file, 0, LARGE, Allocate::KeepSize).unwrap();
+    append_all(&system, &filler, 8);
+    assert_eq!(system.attributes(file.number()).unwrap().mapped, LARGE);
+    system.set_size(&CALLER, &file, PAGE).unwrap();
+    assert!(append_all(&system, &filler, 8) > LARGE / PAGE - 4);
+    assert_eq!(system.attributes(file.number()).unwrap().mapped, PAGE);
+    end(system, [file, filler]);
 }
 
 /// Files that grow get pages for later as long as an eighth of the pool is free, but not instead of those that a write
