@@ -53,7 +53,7 @@ pub(crate) struct FsMkfsArguments {
 /// How much a mount makes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FsMode {
-    /// Nothing but what is asked for: a crash of the machine may damage the pool
+    /// Nothing until it is unmounted: a crash of the machine may damage the pool
     None,
     /// Changes of names, sizes and permissions when a call returns; data within seconds, or on fsync
     Metadata,

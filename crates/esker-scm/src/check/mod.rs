@@ -142,6 +142,7 @@ pub fn check<P: Persist>(persist: &P) -> Result<CheckReport, MountError> {
 /// # Errors
 /// As [`check`].
 pub fn repair<P: Persist>(persist: &P) -> Result<CheckReport, MountError> {
+    persist.take_over().map_err(FsError::from)?;
     bits::repair_header(persist)?;
     let before = check(persist)?;
     let header = read_header(persist)?;

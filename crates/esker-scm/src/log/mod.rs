@@ -32,7 +32,7 @@ const MAGIC: u32 = 0x4c_4d_43_53;
 /// How much is made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Nothing: files survive the end of the process, not a loss of power.
+    /// Nothing before the pool is unmounted: files survive the end of the process, not a loss of power.
     None,
     /// Metadata are durable when a call returns; data after fsync, and within the period of the cleaner.
     #[default]

@@ -74,4 +74,22 @@ pub trait Persist: Send + Sync {
     /// # Errors
     /// On ordinary files, where the system may fail to write.
     fn fence(&self) -> Result<(), PersistError>;
+
+    /// Makes the whole pool durable, also what was stored without a write-back.
+    ///
+    /// # Errors
+    /// As [`Persist::fence`].
+    fn write_all_back(&self) -> Result<(), PersistError> {
+        self.write_back(0, self.len());
+        self.fence()
+    }
+
+    /// Makes durable what earlier uses of the pool have stored, before anything is read: who has read it takes it for
+    /// durable.
+    ///
+    /// # Errors
+    /// As [`Persist::fence`].
+    fn take_over(&self) -> Result<(), PersistError> {
+        self.write_all_back()
+    }
 }

@@ -117,6 +117,19 @@ impl Recording {
         self.state().current.clone()
     }
 
+    /// The pool as the next process finds it when this one is killed: it has all stores, and knows of none whether it
+    /// is durable. What this one has written back or streamed, the next one's fences do not wait for.
+    pub fn reopen(&self) -> Recording {
+        let state = self.state();
+        let mut pending = state.pending.clone();
+        for line in pending.values_mut() {
+            line.written_back = 0;
+            line.stores.iter_mut().for_each(|store| store.is_streaming = false);
+        }
+        let (current, durable, is_plain) = (state.current.clone(), state.durable.clone(), state.is_plain);
+        Recording { state: Mutex::new(State { current, durable, pending, is_plain, ..State::default() }) }
+    }
+
     /// Flips bit number `bit` of the pool.
     pub fn flip(&self, bit: u64) {
         let mut state = self.state();

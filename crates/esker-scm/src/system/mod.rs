@@ -161,7 +161,8 @@ impl<P: Persist> FileSystem<P> {
         }
     }
 
-    /// Ends the work with the pool: what is in memory only is stored, and the log is emptied.
+    /// Ends the work with the pool: what is in memory only is stored, and the log is emptied. All is durable then,
+    /// whatever the mode.
     ///
     /// # Errors
     /// The device fails.
@@ -171,6 +172,9 @@ impl<P: Persist> FileSystem<P> {
         {
             let mut state = self.state.lock().expect("no call panics");
             Work::new(&self.persist, self.mode, &mut state).empty_log()?;
+        }
+        if self.mode == Mode::None {
+            self.persist.write_all_back()?;
         }
         Ok(self.persist)
     }

@@ -66,11 +66,12 @@ pub(crate) fn read_header<P: Persist>(persist: &P) -> Result<Header, MountError>
 }
 
 impl<P: Persist> FileSystem<P> {
-    /// Mounts a pool. After a crash its log is made good first.
+    /// Mounts a pool. What an earlier process has left there is made durable first; after a crash the log is made good.
     ///
     /// # Errors
-    /// It is no pool, of another version, truncated or damaged.
+    /// It is no pool, of another version, truncated or damaged; or the device fails.
     pub fn mount(persist: P, mode: Mode) -> Result<FileSystem<P>, MountError> {
+        persist.take_over().map_err(FsError::from)?;
         let header = read_header(&persist)?;
         back_metadata(&persist, &header.geometry)?;
         let log = Log::recover(&persist, &header.geometry, mode).map_err(FsError::from)?;

@@ -10,6 +10,7 @@ mod exerciser;
 mod fragments;
 mod full;
 mod host;
+mod killed;
 mod long;
 mod model;
 mod operation;

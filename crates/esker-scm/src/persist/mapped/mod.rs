@@ -4,6 +4,7 @@
 //! shared with clients that store into extents granted to them, and with anybody who has the file open; so it is never
 //! borrowed as a slice, only copied from and to, and nothing that is read from it is trusted to stay the same.
 
+mod earlier;
 mod instructions;
 #[cfg(test)]
 mod tests_of_paths;
@@ -73,6 +74,7 @@ pub struct Mapped {
     base: NonNull<u8>,
     length: usize,
     file: File,
+    mapped_for: MapFor,
     /// Whether the file system below may have no room for what is stored.
     is_sparse: bool,
     durability: Durability,
@@ -180,7 +182,7 @@ impl Mapped {
         let durability = if write_back == WriteBack::None { Durability::Msync } else { durability };
         let is_sparse = !is_device && what == MapFor::Use;
         let (length, unsynced) = (length as usize, Unsynced::default());
-        Ok(Mapped { base, length, file, is_sparse, durability, write_back, unsynced })
+        Ok(Mapped { base, length, file, mapped_for: what, is_sparse, durability, write_back, unsynced })
     }
 
     /// Takes all the memory of a pool at once, which a sparse file has not: no store waits for a page of it any more,
@@ -353,34 +355,21 @@ impl Persist for Mapped {
         let synced = self.unsynced.fence(|start, end| self.sync(start, end));
         synced.map_err(|error| PersistError { code: error.raw_os_error() })
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn write_all_back(&self) -> Result<(), PersistError> {
+        // What only looks has stored nothing that stays. To write volatile memory back would give a sparse file all of
+        // its pages, for nothing.
+        if self.mapped_for == MapFor::Use && self.durability != Durability::VolatileLines {
+            self.write_back(0, self.len());
+        }
+        self.fence()
+    }
 
-    #[test]
-    #[cfg_attr(miri, ignore = "Miri maps no files")]
-    fn a_pool_is_used_by_one_and_looked_at_by_many_who_change_nothing() {
-        let folder = std::env::temp_dir().join(format!("esker-scm-mapped-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        let path = folder.join("pool");
-        let used = Mapped::create(&path, 1 << 20).unwrap();
-        used.write(100, b"there");
-        assert!(matches!(Mapped::open(&path), Err(MapError::InUse(_))));
-        assert!(matches!(Mapped::open_to_look(&path), Err(MapError::InUse(_))));
-        drop(used);
-        let (one, other) = (Mapped::open_to_look(&path).unwrap(), Mapped::open_to_look(&path).unwrap());
-        assert!(matches!(Mapped::open(&path), Err(MapError::InUse(_))));
-        one.write(100, b"where");
-        one.write_back(100, 5);
-        one.fence().unwrap();
-        let mut bytes = [0; 5];
-        other.read(100, &mut bytes);
-        assert_eq!(&bytes, b"there");
-        drop((one, other));
-        Mapped::open(&path).unwrap().read(100, &mut bytes);
-        assert_eq!(&bytes, b"there");
-        std::fs::remove_dir_all(&folder).unwrap();
+    fn take_over(&self) -> Result<(), PersistError> {
+        // Lines are written back as they are stored, also those of a process that was killed.
+        if self.mapped_for == MapFor::Looking || self.durability != Durability::Msync {
+            return Ok(());
+        }
+        earlier::take_over(&self.file).map_err(|error| PersistError { code: error.raw_os_error() })
     }
 }

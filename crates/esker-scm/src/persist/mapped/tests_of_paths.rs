@@ -1,6 +1,7 @@
-//! What is at the path of a pool that is made or opened.
+//! What is at the path of a pool that is made or opened, and who else has it.
 
 use super::{MapError, Mapped};
+use crate::persist::Persist;
 use rustix::fs::FileType;
 
 #[test]
@@ -37,4 +38,29 @@ fn a_fifo_is_refused_at_once() {
     assert!(matches!(Mapped::open_to_look(&path), Err(MapError::NoFile(_))));
     assert!(matches!(Mapped::open(&path), Err(MapError::NoFile(_))));
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri maps no files")]
+fn a_pool_is_used_by_one_and_looked_at_by_many_who_change_nothing() {
+    let folder = std::env::temp_dir().join(format!("esker-scm-mapped-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("pool");
+    let used = Mapped::create(&path, 1 << 20).unwrap();
+    used.write(100, b"there");
+    assert!(matches!(Mapped::open(&path), Err(MapError::InUse(_))));
+    assert!(matches!(Mapped::open_to_look(&path), Err(MapError::InUse(_))));
+    drop(used);
+    let (one, other) = (Mapped::open_to_look(&path).unwrap(), Mapped::open_to_look(&path).unwrap());
+    assert!(matches!(Mapped::open(&path), Err(MapError::InUse(_))));
+    one.write(100, b"where");
+    one.write_back(100, 5);
+    one.fence().unwrap();
+    let mut bytes = [0; 5];
+    other.read(100, &mut bytes);
+    assert_eq!(&bytes, b"there");
+    drop((one, other));
+    Mapped::open(&path).unwrap().read(100, &mut bytes);
+    assert_eq!(&bytes, b"there");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
