@@ -8,7 +8,7 @@ use crate::region::{Region, WINDOW};
 use crate::socket::{Granted, connect, receive_file};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::StatVfsMountFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,6 +40,11 @@ static NEXT_HINT: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// The slot that this thread tries first.
     static HINT: Cell<usize> = Cell::new(NEXT_HINT.fetch_add(1, Ordering::Relaxed));
+}
+
+/// Whether the other end of a socket is gone, or the socket itself.
+fn has_ended(found: PollFlags) -> bool {
+    found.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 impl Connection {
@@ -102,7 +107,9 @@ impl Connection {
     pub fn lives(&self) -> bool {
         let mut polled = [PollFd::new(&self.socket, PollFlags::HUP)];
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 };
-        !self.region.is_closed() && matches!(rustix::event::poll(&mut polled, Some(&now)), Ok(0))
+        // A signal, or whatever else keeps the system from looking, says nothing of the owner.
+        let _ = retry_on_intr(|| rustix::event::poll(&mut polled, Some(&now)));
+        !self.region.is_closed() && !has_ended(polled[0].revents())
     }
 
     /// Ends the connection, as the end of this process would. Whoever calls from now on is told that the owner has
@@ -151,6 +158,22 @@ impl Connection {
             Ok((Reply::Done, _)) => receive_file(self.socket.as_fd()),
             Ok((Reply::Failed(error), _)) => Err(Errno::from_raw_os_error(error)),
             _ => Err(Errno::IO),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_socket_is_its_end() {
+        // What a poll leaves that was interrupted, or found something else.
+        for alive in [PollFlags::empty(), PollFlags::IN, PollFlags::OUT | PollFlags::PRI] {
+            assert!(!has_ended(alive), "{alive:?}");
+        }
+        for dead in [PollFlags::HUP, PollFlags::ERR, PollFlags::NVAL, PollFlags::HUP | PollFlags::IN] {
+            assert!(has_ended(dead), "{dead:?}");
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::memory::SharedMemory;
 use crate::message::MESSAGE_MAX;
 use crate::waiting::{look, sleep, wake};
 use rustix::io::Errno;
+use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
@@ -47,11 +48,14 @@ pub struct Region {
     memory: SharedMemory,
 }
 
-/// A slot that a thread of the client has claimed. It is free again when this is dropped.
+/// A slot that a thread of the client has claimed. It is free again when this is dropped, unless the owner may still
+/// answer it.
 #[derive(Debug)]
 pub struct Slot<'a> {
     region: &'a Region,
     index: usize,
+    /// Whether nobody waits any more for the answer to what was posted here.
+    is_given_up: Cell<bool>,
 }
 
 impl Region {
@@ -81,22 +85,20 @@ impl Region {
         self.memory.word(SLOTS_AT + index * SLOT + at)
     }
 
-    /// Claims a slot, of which `hint` is tried first; none if the owner is gone.
+    /// Claims a slot, of which `hint` is tried first; none if the connection is at its end.
     pub fn claim(&self, hint: usize) -> Option<Slot<'_>> {
-        loop {
+        while !self.is_closed() {
             for step in 0..SLOTS {
                 let index = (hint + step) % SLOTS;
                 let state = self.word(index, STATE);
                 let claimed = state.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed);
                 if claimed.is_ok() {
-                    return Some(Slot { region: self, index });
+                    return Some(Slot { region: self, index, is_given_up: Cell::new(false) });
                 }
-            }
-            if self.is_closed() {
-                return None;
             }
             rustix::thread::sched_yield();
         }
+        None
     }
 
     /// Whether one side has ended the connection.
@@ -196,7 +198,8 @@ impl Slot<'_> {
     }
 
     /// Posts a call, and waits for the answer: how many bytes came with it. `lives` is asked from time to time
-    /// whether the owner is still there; none if it is not.
+    /// whether the owner is still there. None if it is not: that ends the connection. The slot is nobody's then, as the
+    /// owner may yet answer, and the next call would take that for its own answer.
     pub fn call(
         &self,
         message: &[u8],
@@ -218,7 +221,10 @@ impl Slot<'_> {
                 sleep(state, seen, SLEEP);
             }
             sleeps.store(0, Ordering::SeqCst);
-            if !is_finished() && (region.is_closed() || !lives()) {
+            // It may have answered, and gone then.
+            if !is_finished() && (region.is_closed() || !lives()) && !is_finished() {
+                self.is_given_up.set(true);
+                region.close();
                 return None;
             }
         }
@@ -229,6 +235,61 @@ impl Slot<'_> {
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        self.region.word(self.index, STATE).store(FREE, Ordering::Release);
+        if !self.is_given_up.get() {
+            self.region.word(self.index, STATE).store(FREE, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The states of all slots.
+    fn states(region: &Region) -> Vec<u32> {
+        (0..SLOTS).map(|index| region.word(index, STATE).load(Ordering::Acquire)).collect()
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn a_slot_that_was_given_up_is_nobodys() {
+        let mut answer = [0; 8];
+        for is_taken in [true, false] {
+            let region = &Region::create().unwrap();
+            let slot = region.claim(3).unwrap();
+            let taken = Cell::new(None);
+            // As a poll that a signal interrupts would say once.
+            let lives = || {
+                taken.set(if is_taken { region.take() } else { None });
+                false
+            };
+            let called = slot.call(b"first", 0, &mut answer, lives);
+            let taken = taken.get();
+            assert_eq!((called, taken), (None, is_taken.then_some(3)));
+            drop(slot);
+            assert_ne!(states(region)[3], FREE, "the owner may answer");
+            assert!(region.is_closed() && region.claim(3).is_none());
+            taken.into_iter().for_each(|slot| region.finish(slot, b"answer to the first", 0));
+            assert_ne!(states(region)[3], FREE);
+            assert!(region.claim(3).is_none());
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn who_answers_and_goes_has_answered() {
+        let region = Region::create().unwrap();
+        let slot = region.claim(0).unwrap();
+        let mut answer = [0; 8];
+        let lives = || {
+            let taken = region.take().expect("the call");
+            region.finish(taken, b"done", 0);
+            region.close();
+            false
+        };
+        assert_eq!(slot.call(b"call", 0, &mut answer, lives), Some((4, 0)));
+        assert_eq!(&answer[..4], b"done");
+        drop(slot);
+        assert_eq!(states(&region), [FREE; SLOTS]);
     }
 }
