@@ -49,7 +49,8 @@ struct Place<'a> {
 
 impl Server {
     /// Walks to the directory of a path. None if the kernel has to: links are in the way, or names that it knows
-    /// better.
+    /// better. Names must not be removed before the directory was used: nothing holds it, and its number could be that
+    /// of another one then.
     fn walk<'a>(&self, caller: &Caller<'_>, path: &'a [u8]) -> FsResult<Option<Place<'a>>> {
         let path = path.strip_prefix(b"/").unwrap_or(path);
         // What it ends in may be a link, or has to be a directory.
@@ -181,6 +182,7 @@ impl Server {
 
     /// What a path is, if it is no link.
     pub(crate) fn client_look(&self, caller: &Caller<'_>, path: &[u8]) -> ClientResult<Attributes> {
+        let _names = self.naming.read().unwrap_or_else(PoisonError::into_inner);
         let Some(place) = self.walk(caller, path)? else { return Ok(Called::UseKernel) };
         let found = self.system.lookup(caller, place.parent, place.name)?;
         if found.kind == Kind::Symlink || self.coherence.is_in_kernel(found.number) {
@@ -190,25 +192,30 @@ impl Server {
     }
 
     pub(crate) fn client_make_directory(&self, caller: &Caller<'_>, path: &[u8], permissions: u16) -> ClientResult<()> {
-        let Some(place) = self.walk(caller, path)? else { return Ok(Called::UseKernel) };
         let new = NewFile::new(Kind::Directory, permissions);
-        self.with_room(|| self.system.make(caller, place.parent, place.name, &new))?;
+        let made = self.with_room(|| {
+            let _names = self.naming.read().unwrap_or_else(PoisonError::into_inner);
+            let Some(place) = self.walk(caller, path)? else { return Ok(None) };
+            self.system.make(caller, place.parent, place.name, &new)?;
+            Ok(Some(place))
+        })?;
+        let Some(place) = made else { return Ok(Called::UseKernel) };
         self.note_change();
         self.changed_names(&[(place.parent, place.name)]);
         Ok(Called::Done(()))
     }
 
     pub(crate) fn client_remove(&self, caller: &Caller<'_>, path: &[u8], is_directory: bool) -> ClientResult<()> {
-        let Some(Place { parent, name }) = self.walk(caller, path)? else { return Ok(Called::UseKernel) };
-        self.note_removal();
-        let known = {
+        let (Place { parent, name }, known) = {
             let _names = self.naming.write().unwrap_or_else(PoisonError::into_inner);
+            let Some(Place { parent, name }) = self.walk(caller, path)? else { return Ok(Called::UseKernel) };
+            self.note_removal();
             let found = self.system.lookup(caller, parent, name)?;
             match is_directory {
                 true => self.system.remove_directory(caller, parent, name)?,
                 false => self.system.unlink(caller, parent, name)?,
             }
-            self.inodes.knows(found.number).then_some(found.number)
+            (Place { parent, name }, self.inodes.knows(found.number).then_some(found.number))
         };
         self.note_change();
         self.changed_names(&[(parent, name)]);
@@ -217,14 +224,15 @@ impl Server {
     }
 
     pub(crate) fn client_rename(&self, caller: &Caller<'_>, from: &[u8], to: &[u8]) -> ClientResult<()> {
-        let Some(from) = self.walk(caller, from)? else { return Ok(Called::UseKernel) };
-        let Some(to) = self.walk(caller, to)? else { return Ok(Called::UseKernel) };
-        self.note_removal();
-        {
+        let (from, to) = {
             let _names = self.naming.write().unwrap_or_else(PoisonError::into_inner);
+            let Some(from) = self.walk(caller, from)? else { return Ok(Called::UseKernel) };
+            let Some(to) = self.walk(caller, to)? else { return Ok(Called::UseKernel) };
+            self.note_removal();
             let (old, new) = ((from.parent, from.name), (to.parent, to.name));
             self.system.rename(caller, old, new, RenameFlags::Replace)?;
-        }
+            (from, to)
+        };
         self.note_change();
         self.changed_names(&[(from.parent, from.name), (to.parent, to.name)]);
         Ok(Called::Done(()))
@@ -260,5 +268,55 @@ impl Server {
             Ok(Called::UseKernel) => Reply::UseKernel,
             Err(error) => Reply::Failed(error.errno()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::tests::server;
+    use std::time::Duration;
+
+    fn root() -> Caller<'static> {
+        Caller::root(now())
+    }
+
+    fn make(server: &Server, parent: u64, name: &[u8], kind: Kind) -> u64 {
+        server.system.make(&root(), parent, name, &NewFile::new(kind, 0o700)).unwrap().number
+    }
+
+    /// What `call` gives if it comes while somebody else takes the directory `/A`, in which there is a file, away, and
+    /// makes `/B` of its inode, with a file of the same name.
+    fn while_a_directory_goes(call: impl Fn(&Server) -> Result<(), FsError> + Sync) -> Server {
+        let (_folder, server) = server(None);
+        let gone = make(&server, ROOT, b"A", Kind::Directory);
+        make(&server, gone, b"file", Kind::File);
+        let names = server.naming.write().unwrap();
+        std::thread::scope(|scope| {
+            let called = scope.spawn(|| call(&server));
+            // Long enough to walk there, for who does not wait.
+            std::thread::sleep(Duration::from_millis(50));
+            server.system.unlink(&root(), gone, b"file").unwrap();
+            server.system.remove_directory(&root(), ROOT, b"A").unwrap();
+            assert_eq!(make(&server, ROOT, b"B", Kind::Directory), gone, "its inode is the next one");
+            make(&server, gone, b"file", Kind::File);
+            drop(names);
+            assert_eq!(called.join().unwrap(), Err(FsError::NotFound));
+        });
+        assert_eq!(server.system.lookup(&root(), gone, b"file").map(|found| found.kind), Ok(Kind::File));
+        server
+    }
+
+    #[test]
+    fn names_are_changed_where_their_path_leads_then() {
+        let nothing = |called: ClientResult<()>| called.map(|_| ());
+        while_a_directory_goes(|server| nothing(server.client_remove(&root(), b"/A/file", false)));
+        while_a_directory_goes(|server| nothing(server.client_rename(&root(), b"/A/file", b"/file")));
+        while_a_directory_goes(|server| server.client_look(&root(), b"/A/file").map(|_| ()));
+        let made = while_a_directory_goes(|server| nothing(server.client_make_directory(&root(), b"/A/new", 0o700)));
+        let other = made.system.lookup(&root(), ROOT, b"B").unwrap().number;
+        assert_eq!(made.system.lookup(&root(), other, b"new").map(|_| ()), Err(FsError::NotFound));
+        made.client_make_directory(&root(), b"/B/new", 0o700).unwrap();
+        assert_eq!(made.system.lookup(&root(), other, b"new").map(|found| found.kind), Ok(Kind::Directory));
     }
 }

@@ -247,7 +247,8 @@ mod tests {
     use esker_scm::{Mode, Moment, NewFile, mkfs};
     use esker_scm_channel::ADDRESS_ATTRIBUTE;
 
-    fn server(only_user: Option<u32>) -> (tempfile::TempDir, Server) {
+    /// A server of a pool of its own, in the folder.
+    pub(super) fn server(only_user: Option<u32>) -> (tempfile::TempDir, Server) {
         let folder = tempfile::tempdir().unwrap();
         let pool = Mapped::create(&folder.path().join("pool"), 64 << 20).unwrap();
         mkfs(&pool, [7; 16], &Caller::root(Moment(1))).unwrap();
