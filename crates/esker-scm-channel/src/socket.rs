@@ -6,6 +6,7 @@
 //! sockets are no secret: so a client says first what the mount alone told it.
 
 use crate::address::Address;
+use crate::peer::PeerIdentity;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -21,17 +22,6 @@ const GREETING: &[u8; 8] = b"SCMFS\x02\0\0";
 const HELLO_MAX: usize = 64;
 /// Clients that may wait to be accepted.
 const BACKLOG: i32 = 64;
-
-/// Who is at the other end, as the system says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PeerIdentity {
-    /// The process that connected, or listens.
-    pub process: i32,
-    /// Its effective user then.
-    pub user: u32,
-    /// Its effective group then.
-    pub group: u32,
-}
 
 /// What a client gets when it has connected.
 #[derive(Debug)]
@@ -65,13 +55,8 @@ pub fn listen(address: &Address) -> Result<OwnedFd, Errno> {
 /// The system refuses.
 pub fn accept(listener: BorrowedFd<'_>) -> Result<(OwnedFd, PeerIdentity), Errno> {
     let socket = rustix::net::accept_with(listener, SocketFlags::CLOEXEC)?;
-    let identity = identity_of(socket.as_fd())?;
+    let identity = PeerIdentity::of_client(socket.as_fd())?;
     Ok((socket, identity))
-}
-
-fn identity_of(socket: BorrowedFd<'_>) -> Result<PeerIdentity, Errno> {
-    let peer = rustix::net::sockopt::socket_peercred(socket)?;
-    Ok(PeerIdentity { process: peer.pid.as_raw_pid(), user: peer.uid.as_raw(), group: peer.gid.as_raw() })
 }
 
 /// Whether a client that was accepted has said what the mount tells those who reach it.
@@ -91,7 +76,7 @@ pub fn is_let_in(socket: BorrowedFd<'_>, address: &Address) -> Result<bool, Errn
 pub fn knock(address: &Address) -> Result<OwnedFd, Errno> {
     let socket = socket()?;
     rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(address.name())?)?;
-    let owner = identity_of(socket.as_fd())?.user;
+    let owner = rustix::net::sockopt::socket_peercred(&socket)?.uid.as_raw();
     if owner != 0 && owner != rustix::process::geteuid().as_raw() {
         return Err(Errno::PERM);
     }

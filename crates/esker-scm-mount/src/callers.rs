@@ -62,7 +62,7 @@ impl Callers {
 }
 
 /// The supplementary groups of a process or thread; none if it cannot be seen.
-pub(crate) fn groups_of_process(number: u32) -> Vec<u32> {
+fn groups_of_process(number: u32) -> Vec<u32> {
     groups_of(&std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default())
 }
 

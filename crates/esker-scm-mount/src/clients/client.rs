@@ -1,6 +1,5 @@
 //! One client: its calls, one after the other.
 
-use crate::callers::groups_of_process;
 use crate::server::{Called, ClientFile, Server};
 use esker_scm::{Caller, FsError, FsResult};
 use esker_scm_channel::{MESSAGE_MAX, PeerIdentity, Purpose, REPLY_MAX, Region, Reply, Request, WINDOW, send_file};
@@ -21,7 +20,6 @@ pub(super) struct Client {
     number: u32,
     is_trusted: bool,
     identity: PeerIdentity,
-    groups: Vec<u32>,
     /// Where the pool is mounted.
     directory: PathBuf,
     files: Vec<Option<ClientFile>>,
@@ -48,10 +46,9 @@ impl Client {
         (number, identity, is_trusted): (u32, PeerIdentity, bool),
         directory: PathBuf,
     ) -> Client {
-        let groups = if identity.user == 0 { Vec::new() } else { groups_of_process(identity.process.cast_unsigned()) };
         let buffer = vec![0; WINDOW];
         let (files, free) = (Vec::new(), Vec::new());
-        Client { server, region, socket, number, is_trusted, identity, groups, directory, files, free, buffer }
+        Client { server, region, socket, number, is_trusted, identity, directory, files, free, buffer }
     }
 
     /// Answers until the client goes.
@@ -122,7 +119,7 @@ impl Client {
     }
 
     fn caller(&self) -> Caller<'_> {
-        Server::client_caller(self.identity.user, self.identity.group, &self.groups)
+        Server::client_caller(self.identity.user, self.identity.group, &self.identity.groups)
     }
 
     fn with_file(&self, handle: u32, call: impl FnOnce(&Client, &ClientFile) -> FsResult<Reply>) -> FsResult<Reply> {
