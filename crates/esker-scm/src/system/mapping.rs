@@ -9,10 +9,10 @@ use super::work::Work;
 use crate::error::{Damage, FsError, FsResult};
 use crate::layout::entry::Entry;
 use crate::layout::inode::Inode;
-use crate::layout::{PAGE, RUN};
+use crate::layout::{PAGE, RUN, number64};
 use crate::log::store_bytes;
 use crate::persist::Persist;
-use crate::space::Extent;
+use crate::space::{Extent, Extents};
 
 /// Log bytes that [`Work::unmap`] may need for one region: a leaf of 512 entries, its own entry, and their headers.
 const UNMAP_ROOM: u64 = PAGE + 64;
@@ -62,6 +62,48 @@ impl<P: Persist> Work<'_, P> {
             Entry::Leaf(leaf) => self.leaf_entry(leaf, page % RUN, page),
             _ => Ok(None),
         }
+    }
+
+    /// Extents of a file, as the mapping table has them.
+    pub(crate) fn extents(&self, inode: &Inode) -> FsResult<Extents> {
+        let mut extents = Extents::default();
+        let (mut at, end) = (inode.start, inode.start + inode.reserved);
+        let mut left = inode.mapped;
+        while at < end && left > 0 {
+            let (region, index) = (at / RUN, at % RUN);
+            let here = (RUN - index).min(end - at);
+            let page = at - inode.start;
+            let mapped = match self.region(region)? {
+                Entry::Run(physical) => {
+                    extents.insert(Extent { page, physical: physical + index, pages: here });
+                    here
+                }
+                Entry::Leaf(leaf) => self.leaf_extents(leaf, (index, here), page, &mut extents)?,
+                _ => 0,
+            };
+            left = left.saturating_sub(mapped);
+            at += here;
+        }
+        Ok(extents)
+    }
+
+    /// Adds what `count` entries of `leaf` map, from `index` on, which is `page` of the file; how many do.
+    fn leaf_extents(&self, leaf: u64, (index, count): (u64, u64), page: u64, extents: &mut Extents) -> FsResult<u64> {
+        let mut bytes = [0; PAGE as usize];
+        let bytes = &mut bytes[..(count * 8) as usize];
+        self.read(leaf * PAGE + index * 8, bytes);
+        let mut mapped = 0;
+        for (step, bits) in (0..).zip(bytes.chunks_exact(8)) {
+            match Entry::decode(number64(bits, 0), index + step) {
+                Some(Entry::Empty) => {}
+                Some(Entry::Page(physical)) => {
+                    mapped += 1;
+                    extents.insert(Extent { page: page + step, physical, pages: 1 });
+                }
+                _ => return Err(FsError::Damaged(Damage::Page(leaf))),
+            }
+        }
+        Ok(mapped)
     }
 
     /// The leaf of `region`; a new one, all empty, if there is none.

@@ -3,13 +3,12 @@
 use super::FileSystem;
 use super::shared_record::SharedRecord;
 use super::work::Work;
-use crate::error::{Damage, FsError, FsResult};
-use crate::layout::entry::Entry;
+use crate::error::{FsError, FsResult};
+use crate::layout::Kind;
 use crate::layout::inode::Inode;
-use crate::layout::{Kind, PAGE, RUN, number64};
 use crate::moment::Moment;
 use crate::persist::Persist;
-use crate::space::{Extent, Extents};
+use crate::space::Extents;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -184,48 +183,6 @@ impl Unsettled {
 }
 
 impl<P: Persist> Work<'_, P> {
-    /// Extents of a file, as the mapping table has them.
-    pub(crate) fn extents(&self, inode: &Inode) -> FsResult<Extents> {
-        let mut extents = Extents::default();
-        let (mut at, end) = (inode.start, inode.start + inode.reserved);
-        let mut left = inode.mapped;
-        while at < end && left > 0 {
-            let (region, index) = (at / RUN, at % RUN);
-            let here = (RUN - index).min(end - at);
-            let page = at - inode.start;
-            let mapped = match self.region(region)? {
-                Entry::Run(physical) => {
-                    extents.insert(Extent { page, physical: physical + index, pages: here });
-                    here
-                }
-                Entry::Leaf(leaf) => self.leaf_extents(leaf, (index, here), page, &mut extents)?,
-                _ => 0,
-            };
-            left = left.saturating_sub(mapped);
-            at += here;
-        }
-        Ok(extents)
-    }
-
-    /// Adds what `count` entries of `leaf` map, from `index` on, which is `page` of the file; how many do.
-    fn leaf_extents(&self, leaf: u64, (index, count): (u64, u64), page: u64, extents: &mut Extents) -> FsResult<u64> {
-        let mut bytes = [0; PAGE as usize];
-        let bytes = &mut bytes[..(count * 8) as usize];
-        self.read(leaf * PAGE + index * 8, bytes);
-        let mut mapped = 0;
-        for (step, bits) in (0..).zip(bytes.chunks_exact(8)) {
-            match Entry::decode(number64(bits, 0), index + step) {
-                Some(Entry::Empty) => {}
-                Some(Entry::Page(physical)) => {
-                    mapped += 1;
-                    extents.insert(Extent { page: page + step, physical, pages: 1 });
-                }
-                _ => return Err(FsError::Damaged(Damage::Page(leaf))),
-            }
-        }
-        Ok(mapped)
-    }
-
     /// The open file of inode `number`, which becomes open if it is not.
     pub(super) fn node(&mut self, number: u64) -> FsResult<Arc<Node>> {
         if let Some(node) = self.state.open.get(&number) {
@@ -335,7 +292,9 @@ impl<P: Persist> FileSystem<P> {
 impl<P: Persist> Work<'_, P> {
     /// Stores when an open file was written last.
     fn settle_node(&mut self, node: &Node) -> FsResult<()> {
-        if let Some(times) = node.unsettled().filter(|_| self.is_open(node.number)) {
+        // If it was closed meanwhile, its number may be that of another open file.
+        let is_open = self.state.open.get(&node.number).is_some_and(|open| std::ptr::eq(&**open, node));
+        if let Some(times) = node.unsettled().filter(|_| is_open) {
             let mut inode = self.inode(node.number)?;
             times.settle(&mut inode);
             self.put_inode(node.number, &inode)?;
@@ -351,7 +310,7 @@ mod tests {
     use super::*;
     use crate::log::Mode;
     use crate::persist::Recording;
-    use crate::system::{Caller, NewFile, ROOT, mkfs};
+    use crate::system::{Caller, Changes, NewFile, ROOT, SetTime, mkfs};
 
     fn at(now: i64) -> Caller<'static> {
         Caller::root(Moment(now))
@@ -385,6 +344,23 @@ mod tests {
         drop(data);
         assert_eq!(modified(), Moment(40));
         system.close(handle).unwrap();
+    }
+
+    /// A flush has found the file open, and comes to it when it was closed and opened again.
+    #[test]
+    fn times_of_a_closed_file_are_not_those_of_who_opens_it_next() {
+        let system = system();
+        let handle = overwritten(&system, "a");
+        let (number, closed) = (handle.number(), handle.node.clone());
+        system.close(handle).unwrap();
+        let handle = system.open(number).unwrap();
+        let set = Changes { modified: Some(SetTime::At(Moment(5))), ..Changes::default() };
+        system.set_attributes(&at(50), number, &set).unwrap();
+        assert!(closed.unsettled().is_some());
+        system.transact(|work| work.settle_node(&closed)).unwrap();
+        assert_eq!(system.attributes(number).unwrap().modified, Moment(5));
+        system.close(handle).unwrap();
+        assert_eq!(system.attributes(number).unwrap().modified, Moment(5));
     }
 
     #[test]
