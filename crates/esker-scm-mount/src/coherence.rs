@@ -211,6 +211,11 @@ impl Coherence {
         (opened, handle)
     }
 
+    /// Whether a file of the kernel with this handle is open, and for locks alone.
+    pub(crate) fn is_for_locks(&self, handle: u64) -> bool {
+        self.state().for_locks.contains_key(&handle)
+    }
+
     /// A file that was for locks is for anything now.
     pub(crate) fn expose(&self, handle: u64) {
         let mut state = self.state();

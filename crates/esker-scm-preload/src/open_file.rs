@@ -18,6 +18,8 @@ pub(crate) struct OpenFile {
     is_left: AtomicBool,
     /// A file of the kernel for what the owner is not asked for: locks and attributes.
     side: OnceLock<OwnedFd>,
+    /// Held by who opens it, so that there is one of all threads.
+    opening_side: Mutex<()>,
     /// Whether the process has had record locks by `side`.
     has_record_locks: AtomicBool,
 }
@@ -44,6 +46,7 @@ impl OpenFile {
             position: Mutex::new(0),
             is_left: AtomicBool::new(false),
             side: OnceLock::new(),
+            opening_side: Mutex::new(()),
             has_record_locks: AtomicBool::new(false),
         }
     }
@@ -144,14 +147,14 @@ impl OpenFile {
         if let Some(side) = self.side.get() {
             return Ok(side);
         }
+        let _opening = self.opening_side.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(side) = self.side.get() {
+            return Ok(side);
+        }
         let opened = self.remote.connection().kernel_file(self.remote.handle(), Purpose::Locks)?;
         let side = fcntl_dupfd_cloexec(&opened, own::lowest())?;
-        let number = side.as_raw_fd();
-        // If two threads come here, one file is enough.
-        let _ = self.side.set(side);
-        let side = self.side.get().ok_or(Errno::BADF)?;
-        own::set(number, number == side.as_raw_fd());
-        Ok(side)
+        own::set(side.as_raw_fd(), true);
+        Ok(self.side.get_or_init(|| side))
     }
 
     fn identity(&self) -> Identity {

@@ -243,14 +243,16 @@ impl Client {
         if purpose == Purpose::Locks
             && let Some(file) = self.files[handle as usize].as_mut()
         {
-            file.for_locks = for_locks;
+            let coherence = self.server.coherence();
+            file.for_locks.retain(|&handle| coherence.is_for_locks(handle));
+            file.for_locks.push(for_locks);
         }
         Ok(Reply::Done)
     }
 
     fn expose(&mut self, handle: u32) -> FsResult<Reply> {
-        let for_locks = self.file(handle)?.for_locks;
-        self.server.coherence().expose(for_locks);
+        // The client does not say which of them: two of its threads may have asked for one at the same time.
+        self.file(handle)?.for_locks.iter().for_each(|&for_locks| self.server.coherence().expose(for_locks));
         Ok(Reply::Done)
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct ClientFile {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) is_shared: bool,
-    /// Handle of the kernel's file, if it has one for locks.
-    pub(crate) for_locks: u64,
+    /// Handles of the kernel's files that it has for locks.
+    pub(crate) for_locks: Vec<u64>,
 }
 
 /// What a call of a client came to.
@@ -121,7 +121,7 @@ impl Server {
             self.after_open(caller, &place, (&held, is_new), flags)?;
             let mode = flags & OFlags::ACCMODE;
             let (reads, writes) = (mode != OFlags::WRONLY, mode != OFlags::RDONLY);
-            Ok(Called::Done(ClientFile { held, reads, writes, is_shared: false, for_locks: 0 }))
+            Ok(Called::Done(ClientFile { held, reads, writes, is_shared: false, for_locks: Vec::new() }))
         })
     }
 

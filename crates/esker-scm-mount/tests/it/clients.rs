@@ -115,6 +115,30 @@ fn a_file_for_locks_leaves_it_to_clients_until_it_is_for_anything() {
     assert_eq!(fs::read(ground.path("a")).unwrap(), b"aBC");
 }
 
+/// Two threads of a client may ask for a file for locks at the same time, and keep either.
+#[test]
+fn all_files_for_locks_of_an_open_file_are_for_anything_when_one_is() {
+    let Some(ground) = Ground::new() else { return };
+    let client = ground.connect();
+    let file = open(&client, "a", MAKE);
+    write(&file, 0, b"abc");
+    let ask = || File::from(client.kernel_file(file.handle(), Purpose::Locks).unwrap());
+    (0..10).for_each(|_| drop(ask()));
+    let files = [ask(), ask(), ask()];
+    write(&file, 1, b"B");
+    assert_eq!(file.expose(), Outcome::Done(()));
+    for for_anything in files.into_iter().rev() {
+        for_anything.write_all_at(b"C", 2).unwrap();
+        assert_eq!(file.write(Some(2), b"D"), Outcome::UseKernel, "as long as the kernel has it");
+        drop(for_anything);
+    }
+    while file.write(Some(0), b"A") == Outcome::UseKernel {
+        std::thread::yield_now();
+    }
+    drop(file);
+    assert_eq!(fs::read(ground.path("a")).unwrap(), b"ABC");
+}
+
 #[test]
 fn names_that_clients_change_are_changed_for_the_kernel() {
     let Some(ground) = Ground::new() else { return };
