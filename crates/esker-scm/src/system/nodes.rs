@@ -239,7 +239,8 @@ impl<P: Persist> FileSystem<P> {
         Ok(Handle { node: self.look(|work| work.node(number))? })
     }
 
-    /// Closes a file. Data that were written stay as durable as they were; the time of the last write becomes durable.
+    /// Closes a file. Data that were written stay as durable as they were; the time of the last write becomes durable
+    /// with the last handle of the file.
     ///
     /// # Errors
     /// The device fails. The file is closed all the same.
