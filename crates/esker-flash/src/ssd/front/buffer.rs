@@ -373,7 +373,11 @@ impl Buffer {
 
     /// Makes `index` the most recently used entry of its list.
     fn touch(&mut self, index: u32) {
-        let state = self.entries[index as usize].state;
+        let Entry { state, awaited, .. } = self.entries[index as usize];
+        // However often a page is used for which a flush waits, its turn comes.
+        if awaited && state == State::Dirty {
+            return;
+        }
         if state == State::Leaving {
             // The page stays on its way, so departures do not change.
             self.detach(index);

@@ -117,6 +117,27 @@ fn a_flush_waits_for_what_the_buffer_held_and_not_for_more() {
     assert_eq!(serve(&mut ssd, start * 2, flush()).at, start * 2);
 }
 
+/// For each page that leaves, another one is written, and the last one for which the flush waits is read.
+#[test]
+fn a_flush_ends_although_a_page_is_used_all_the_time() {
+    let mut ssd = buffered(8, 100, |_| {});
+    (0..8).for_each(|slot| ssd.submit(Nanos::ZERO, tag(slot), write(u64::from(slot))));
+    let mut done = Vec::new();
+    ssd.advance(LATENCY, &mut done);
+    ssd.submit(LATENCY, tag(8), flush());
+    let mut has_ended = |program: u32| {
+        let now = LATENCY + Nanos(305_600 * u64::from(program));
+        while ssd.next_event() <= now {
+            ssd.advance(ssd.next_event(), &mut done);
+        }
+        ssd.submit(now, tag(100 + 2 * program), read(7));
+        ssd.submit(now, tag(101 + 2 * program), write(100 + u64::from(program)));
+        done.iter().any(|completion| completion.tag == tag(8))
+    };
+    let programs = (1..64).find(|&program| has_ended(program));
+    assert!(programs.is_some_and(|programs| programs <= 16), "{programs:?}");
+}
+
 #[test]
 fn a_flush_waits_for_what_was_written_to_a_page_on_its_way_to_flash() {
     let mut ssd = buffered(8, 0, |_| {});
