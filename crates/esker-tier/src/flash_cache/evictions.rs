@@ -65,13 +65,17 @@ impl FlashCacheEngine {
     /// Has lines leave that could not be copied back, if that may go well now.
     pub(super) fn evict_again(&mut self) {
         if self.backing_takes_writes() {
-            self.to_evict.append(&mut self.stranded);
+            self.to_evict.extend(std::mem::take(&mut self.stranded));
         }
     }
 
     pub(super) fn start_eviction(&mut self, tag: Tag) {
         let line = self.job(tag).line;
         if self.slots.of(line).is_none() || self.policy.holds(ObjectId(line)) || self.is_suspect(line) {
+            return self.end_job(tag, Ok(()));
+        }
+        if self.slots.is_dirty(line) && self.health.device(BACKING) == DeviceState::ReadOnly {
+            self.stranded.insert(line);
             return self.end_job(tag, Ok(()));
         }
         self.counts.evictions += 1;
@@ -133,7 +137,7 @@ impl FlashCacheEngine {
         if let Some(error) = error {
             // The policy knows nothing of it any more.
             if job.task == JobTask::Evict {
-                self.stranded.push_back(job.line);
+                self.stranded.insert(job.line);
             }
             return self.copy_failed(tag, error);
         }

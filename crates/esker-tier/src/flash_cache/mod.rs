@@ -59,7 +59,7 @@ mod trims;
 mod wear;
 mod writes;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use esker_cache::Admission;
 use esker_core::{Bytes, DeviceError, DeviceState, Machine, Nanos, Ratio, Tag, TagMap, TagSlab};
@@ -147,7 +147,7 @@ pub struct FlashCacheEngine {
     /// Lines to evict.
     to_evict: VecDeque<u32>,
     /// Lines that the policy has evicted, and that could not be copied back.
-    stranded: VecDeque<u32>,
+    stranded: BTreeSet<u32>,
     /// The cache's own jobs under way: evictions and cleanings.
     evicting: u32,
     cleaning: u32,
@@ -219,7 +219,7 @@ impl FlashCacheEngine {
             health: Health::new(2),
             flash_left: false,
             to_evict: VecDeque::new(),
-            stranded: VecDeque::new(),
+            stranded: BTreeSet::new(),
             evicting: 0,
             cleaning: 0,
             must_clean: false,

@@ -171,7 +171,11 @@ impl PlacementEngine {
         match drain.state {
             DrainState::Done => return,
             DrainState::Pausing(until) if now >= until => drain.start_over(),
-            _ if drain.stalled_at == Some(free) => return,
+            _ if drain.stalled_at == Some(free) => {
+                // The host may have trimmed the rest.
+                self.ends_if_empty(index, effects);
+                return;
+            }
             _ => {}
         }
         drain.stalled_at = None;

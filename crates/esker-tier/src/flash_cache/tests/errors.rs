@@ -95,3 +95,52 @@ fn a_cache_whose_evictions_were_refused_takes_lines_again() {
     answer(&mut engine, super::cases::write(13, 1), Ok(()));
     assert_eq!(engine.report_now().without_slot, before);
 }
+
+/// Each hit of such a line has another one leave, which waits as well.
+#[test]
+fn lines_that_wait_for_the_backing_device_wait_once() {
+    let mut engine = refused();
+    told(&mut engine, DeviceState::ReadOnly);
+    for round in 0..100 {
+        for line in 0..8 {
+            let copies = answer(&mut engine, super::cases::read(line, 1), Err(DeviceError::NoSpace));
+            assert_eq!(copies, 0, "round {round}");
+        }
+    }
+    assert!(engine.stranded.len() <= 5, "{} lines wait", engine.stranded.len());
+}
+
+/// The flash fails while a line is changed that is clean, and that the journal still names as dirty with older data: a
+/// flush must not succeed, since these would come back after a crash.
+#[test]
+fn a_flush_fails_with_the_flash_while_the_journal_names_older_data() {
+    let settings = super::log::append_only(8, 64);
+    let settings = FlashCacheSettings { dirty_low: Ratio::ZERO, dirty_high: Ratio::ZERO, ..settings };
+    let mut engine = FlashCacheEngine::new(&settings).unwrap();
+    told(&mut engine, DeviceState::ReadOnly);
+    answer(&mut engine, super::cases::write(0, 1), Ok(()));
+    answer(&mut engine, host(FLUSH), Ok(()));
+    answer(&mut engine, super::cases::write(0, 1), Ok(()));
+    assert!(engine.slots.any_recorded_dirty(), "the journal names the first version");
+    let on = |engine: &mut FlashCacheEngine, input| {
+        let mut effects = Vec::new();
+        engine.on(Nanos::ZERO, input, &mut effects);
+        effects
+    };
+    let effects = on(&mut engine, host(FLUSH));
+    let flush = effects.iter().find_map(|effect| match effect {
+        Effect::Io { io, device: FLASH, .. } => Some(*io),
+        _ => None,
+    });
+    assert_eq!((told(&mut engine, DeviceState::Online), engine.slots.any_dirty()), (1, false), "it is copied back");
+    let change = Input::Host { tag: Tag::new(1, 0), request: Request::write(Lba(1), Bytes(512)) };
+    let effects = on(&mut engine, change);
+    assert_eq!(super::cases::ios(&effects)[0].1, RequestKind::Read, "the rest of the line is read");
+    let result = Err(DeviceError::Medium { at: Bytes::ZERO });
+    let effects = on(&mut engine, Input::Done { io: flush.expect("it is flushed"), at: Nanos::ZERO, result });
+    let told = effects.iter().find_map(|effect| match effect {
+        Effect::Reply { tag, result } if *tag == Tag::new(0, 0) => Some(*result),
+        _ => None,
+    });
+    assert!(told.is_some_and(|result| result.is_err()), "{told:?}");
+}

@@ -208,6 +208,33 @@ fn a_drain_goes_on_when_a_device_takes_writes_again() {
     assert!(matches!(copies[..], [(_, DeviceIndex(0), Request { kind: RequestKind::Read, .. })]), "{copies:?}");
 }
 
+/// Nothing is left to be copied, although there would be no room for it.
+#[test]
+fn a_drain_without_room_ends_once_the_host_has_trimmed_the_rest() {
+    let mut engine = engine();
+    let finish = |engine: &mut PlacementEngine, input| {
+        let (mut effects, mut next) = (Vec::new(), 0);
+        engine.on(Nanos::ZERO, input, &mut effects);
+        while next < effects.len() {
+            match effects[next] {
+                Effect::Io { io, .. } => {
+                    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }, &mut effects);
+                }
+                Effect::Harden { through } => engine.on(Nanos::ZERO, Input::Durable { through }, &mut effects),
+                _ => {}
+            }
+            next += 1;
+        }
+        effects
+    };
+    finish(&mut engine, host(0, Request::write(Lba(0), Bytes(512 * EXTENT))));
+    let telemetry = Telemetry { state: DeviceState::ReadOnly, ..Telemetry::default() };
+    finish(&mut engine, Input::Device { device: DeviceIndex(1), telemetry });
+    engine.reshape(Nanos::ZERO, Reshape::Drain { device: DeviceIndex(0) }, &mut Vec::new()).unwrap();
+    let effects = finish(&mut engine, host(1, Request::new(RequestKind::Trim, Lba(0), Bytes(512 * EXTENT))));
+    assert!(effects.contains(&Effect::Drained(DeviceIndex(0))), "{effects:?}");
+}
+
 /// A first write and a trim of another part of the extent are under way, and the write fails: nothing is left there.
 #[test]
 fn an_extent_whose_only_write_failed_is_freed_by_the_trim_that_ends_later() {
