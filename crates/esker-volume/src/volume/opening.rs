@@ -30,12 +30,9 @@ pub(super) fn begin(devices: &mut [Box<dyn OpenDevice>], found: &mut Found) -> R
     let opened = found.newest.generation;
     found.newest.generation += 1;
     reached.iter().for_each(|&member| found.newest.members[member].opened = opened);
-    for copy in [FIRST, LAST] {
-        for &member in &reached {
-            // It has one superblock that counts. The device itself fails sooner or later.
-            let _ = write(devices, found, member, copy);
-        }
-    }
+    // Where one fails, the other one stays as it is: each device keeps one that counts.
+    reached.retain(|&member| write(devices, found, member, FIRST).is_ok());
+    reached.retain(|&member| write(devices, found, member, LAST).is_ok());
     Ok(())
 }
 

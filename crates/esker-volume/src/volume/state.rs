@@ -109,7 +109,7 @@ impl Recovered {
             generation: newest.generation,
             checkpoint: self.checkpoint,
             journal_records: self.journal.records.len() as u64,
-            was_damaged: self.is_damaged || !self.found.to_write.is_empty(),
+            was_damaged: self.is_damaged || self.found.are_damaged,
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Found {
     /// The devices of the volume whose superblocks have to be written again: one is damaged, or of an earlier
     /// generation.
     pub(super) to_write: Vec<usize>,
+    /// Whether one of these is damaged, or lacks a change. An opening that was cut off is none.
+    pub(super) are_damaged: bool,
     /// The superblock of each device of the volume that was given.
     pub(super) own: Vec<Option<Superblock>>,
 }
@@ -159,7 +161,12 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
         let given = given[*member].map(|given| &all[given]);
         given.is_some_and(|device| !device.are_alike || device.superblock.generation < newest.generation)
     };
+    let is_damaged = |&given: &usize| {
+        let device: &OnDevice = &all[given];
+        !device.are_whole || !device.superblock.says_the_same(&newest.members, &newest.settings)
+    };
     Ok(Found {
+        are_damaged: given.iter().flatten().any(is_damaged),
         to_write: (0..given.len()).filter(to_write).collect(),
         own: newest.members.iter().zip(&given).map(own).collect(),
         newest,

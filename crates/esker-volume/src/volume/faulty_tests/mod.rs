@@ -34,6 +34,8 @@ struct Memory {
     sync_fails_at: Option<u64>,
     /// Writes that may still be made, together with all who share this; later ones fail.
     writes_left: Option<Arc<AtomicUsize>>,
+    /// Whether half of a write is made that fails.
+    tears: bool,
     /// Whether it takes neither writes nor flushes.
     only_reads: bool,
     /// Reads of these bytes fail.
@@ -46,7 +48,16 @@ impl Disk {
     fn new(name: &'static str) -> Self {
         let bytes = MemoryBackend::new(Bytes(2 * SIZE));
         let (sync_fails_at, writes_left, unreadable) = (None, None, 0..0);
-        let memory = Memory { size: SIZE, bytes, sync_fails_at, writes_left, only_reads: false, unreadable, reads: 0 };
+        let memory = Memory {
+            size: SIZE,
+            bytes,
+            sync_fails_at,
+            writes_left,
+            tears: false,
+            only_reads: false,
+            unreadable,
+            reads: 0,
+        };
         Self { name, memory: Arc::new(Mutex::new(memory)) }
     }
 
@@ -87,6 +98,10 @@ impl BlockingBackend for Disk {
             let one_less = |left: usize| left.checked_sub(1);
             if let Some(left) = &memory.writes_left {
                 let taken = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+                if taken.is_err() && memory.tears {
+                    let half = data.first().map_or(0, |data| data.len() / 2);
+                    memory.bytes.write(offset, &mut [IoSlice::new(&vec![0xee; half])], false)?;
+                }
                 taken.map_err(|_| io::Error::other("no power"))?;
             }
             memory.bytes.write(offset, data, durable)?;

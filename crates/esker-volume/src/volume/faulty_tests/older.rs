@@ -54,6 +54,7 @@ fn a_disk_that_was_put_back_is_taken_out_as_lost() {
 fn an_opening_that_was_cut_off_makes_no_disk_older() {
     for (cut, away) in (0..=6).flat_map(|cut| [None, Some(0), Some(1)].map(|away| (cut, away))) {
         let disks = cut_off_after(cut);
+        assert!(!check(&mut boxed(&disks)).unwrap().was_damaged, "after {cut} writes");
         if let Some(away) = away {
             drop(open(&disks[1 - away..2 - away]).unwrap());
         }
@@ -150,4 +151,17 @@ fn a_disk_that_an_opening_has_reached_alone_may_be_left_out() {
     disks[0].change(|memory| memory.only_reads = true);
     assert!(remove_lost(&mut boxed(&disks), "first").unwrap().shows_its_end);
     drop(open(&disks[1..]).unwrap());
+}
+
+/// The disk begins to fail while it is opened, and leaves half of what it was to write.
+#[test]
+fn a_disk_that_tears_what_it_refuses_keeps_a_superblock() {
+    for cut in 0..3 {
+        let (disks, _) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
+        let left = Some(Arc::new(AtomicUsize::new(cut)));
+        disks[1].change(|memory| (memory.writes_left, memory.tears) = (left, true));
+        drop(open(&disks).unwrap());
+        disks[1].change(|memory| (memory.writes_left, memory.tears) = (None, false));
+        reads_all(&mut open(&disks).unwrap_or_else(|error| panic!("after {cut} writes: {error}")));
+    }
 }
