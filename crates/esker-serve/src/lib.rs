@@ -58,7 +58,7 @@ pub use observer::Observer;
 pub use served::Served;
 pub use server::{HandOver, LastWork, ServeSettings, Server};
 pub use status::{ConnectionStatus, DeviceStatus, DrainStatus, RequestCounts, ServingStatus, VolumeStatus};
-pub use systemd::{inherited_listeners, tell_main_process, tell_ready, tell_stopping};
+pub use systemd::{inherited_listeners, tell_ready, tell_stopping};
 pub use take_over::{FormerSuccessor, Predecessor, Successor, take_over};
 pub use tls::{Tls, TlsClients, TlsError};
 pub use volume::ServedVolume;

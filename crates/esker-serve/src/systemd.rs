@@ -34,9 +34,10 @@ pub fn tell_ready() {
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
-/// Tells systemd that this process is the service from now on, and not the one that it has started.
-pub fn tell_main_process() {
-    let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id())]);
+/// Tells systemd that `process` is the service from now on, and not this one, which is about to end: with the main
+/// process of a service, systemd ends all others.
+pub(crate) fn tell_main_process(process: u32) {
+    let _ = sd_notify::notify(&[NotifyState::MainPid(process)]);
 }
 
 /// Tells systemd that the service is ending.

@@ -8,10 +8,12 @@ use std::time::Duration;
 use esker_core::Nanos;
 use esker_volume::{Clock, SystemClock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
 
 use super::{LAYOUT, items};
 use crate::control::{ControlConnection, ControlError};
 use crate::held::{Handover, TakeOverRequest};
+use crate::systemd::tell_main_process;
 
 /// A process that has asked to take over.
 pub struct Successor {
@@ -72,6 +74,9 @@ impl Successor {
         let mut said = Vec::new();
         if (is_sent && has_confirmed(&stream, &mut said, limit)) || has_confirmed_after_all(&mut stream, &mut said) {
             handover.listeners.iter_mut().for_each(|(_, listener)| listener.leave());
+            if let Ok(successor) = sockopt::socket_peercred(&stream) {
+                tell_main_process(successor.pid.as_raw_nonzero().get().unsigned_abs());
+            }
             return None;
         }
         Some((handover, FormerSuccessor(Some(stream))))

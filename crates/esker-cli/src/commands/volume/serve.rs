@@ -98,7 +98,7 @@ fn take_over_server(
         serve_metrics(&mut server, address, common)?;
     }
     take_over::resume(&mut server, handover, common)?;
-    take_over::become_the_server(&mut server, &mut predecessor)?;
+    server.take_over_from(&mut predecessor)?;
     Ok(server)
 }
 

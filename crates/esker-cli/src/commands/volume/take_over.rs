@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use esker_serve::{
-    FormerSuccessor, HandOver, Handover, Predecessor, ServeSettings, Served, Successor, take_over, tell_main_process,
-};
+use esker_serve::{FormerSuccessor, HandOver, Handover, Predecessor, ServeSettings, Served, Successor, take_over};
 
 use super::file::Places;
 use super::server::{VolumeServer, open, serving};
@@ -36,13 +34,6 @@ pub(super) fn resume(server: &mut VolumeServer, handover: Handover, common: &Com
         output::remark(&format!("{clients} clients were taken over"));
     }
     Ok(())
-}
-
-/// Has `predecessor` end. This process is the service from then on.
-pub(super) fn become_the_server(server: &mut VolumeServer, predecessor: &mut Predecessor) -> Result<(), Failure> {
-    // Before the other one ends, after which systemd takes the service for ended.
-    tell_main_process();
-    Ok(server.take_over_from(predecessor)?)
 }
 
 /// Hands over to `successor`. Returns the server if this process serves on.
@@ -94,7 +85,6 @@ fn take_back(
         }
     };
     server.resume(handover)?;
-    tell_main_process();
     Ok(server)
 }
 
