@@ -85,6 +85,35 @@ fn exchange(worn: &JudgedDrive, fresh: &JudgedDrive, days: f64) -> Option<DriveE
     })
 }
 
+/// An exchange after which the first purchase is later, and no fewer are made within the horizon.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PutOff {
+    pub(super) worn: String,
+    pub(super) fresh: String,
+    /// By how many days.
+    pub(super) days: f64,
+}
+
+/// Returns the exchange of drives of the same size that puts off a purchase within the horizon by most, whether or not
+/// it saves one.
+pub(super) fn put_off(drives: &[JudgedDrive], horizon_years: f64) -> Option<PutOff> {
+    let horizon = horizon_years * YEAR_DAYS;
+    let life = |drive: &JudgedDrive| CASES[1](drive).left / CASES[1](drive).per_day.max(f64::MIN_POSITIVE);
+    let worn = drives.iter().filter(|drive| life(drive) < horizon);
+    let pairs = worn.flat_map(|worn| drives.iter().map(move |fresh| (worn, fresh)));
+    let of_pair = |(worn, fresh): (&JudgedDrive, &JudgedDrive)| {
+        let capacity = worn.capacity.filter(|_| worn.capacity == fresh.capacity && life(worn) < life(fresh))?;
+        let plan = Plan::of(CASES[1](worn), CASES[1](fresh), capacity as f64);
+        let days = plan.worn_out_days - life(worn);
+        (days >= 1.0 && plan.exchange_days <= life(worn)).then(|| PutOff {
+            worn: worn.name.clone(),
+            fresh: fresh.name.clone(),
+            days,
+        })
+    };
+    pairs.filter_map(of_pair).max_by(|one, other| one.days.total_cmp(&other.days))
+}
+
 /// When to exchange two drives, and when both are worn out then.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
@@ -157,6 +186,13 @@ mod tests {
         let found = exchanges(&[slow.clone(), fast.clone()], 500.0 / YEAR_DAYS);
         assert_eq!((found.len(), found[0].worn.as_str(), found[0].fresh.as_str()), (1, "fast", "slow"));
         assert_eq!((found[0].drives_saved.likely, found[0].money_saved, found[0].money_spent), (1.0, 50.0, 1.0));
+        // Where both wear out within the horizon after an exchange, as many are bought.
+        let longer = [slow.clone(), fast.clone()];
+        assert!(exchanges(&longer, 1_300.0 / YEAR_DAYS).is_empty());
+        let later = put_off(&longer, 1_300.0 / YEAR_DAYS).unwrap();
+        assert_eq!((later.worn.as_str(), later.fresh.as_str()), ("fast", "slow"));
+        assert!((later.days - (1_370.0 / 1.1 - 400.0)).abs() < 1e-9, "{later:?}");
+        assert_eq!(put_off(&[fast.clone(), fast.clone()], 1_300.0 / YEAR_DAYS), None);
         // Neither wears out within the horizon, or there is none to take over.
         assert!(exchanges(&[slow.clone(), fast.clone()], 300.0 / YEAR_DAYS).is_empty());
         assert!(exchanges(&[fast.clone(), fast.clone()], 500.0 / YEAR_DAYS).is_empty());

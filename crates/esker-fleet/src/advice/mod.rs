@@ -149,7 +149,8 @@ fn advise_host(
     if is_one_host {
         advice.exchanges = host::exchanges(judged, settings.horizon_years);
     }
-    advice.verdict = verdict::of_host(&advice.drives, judged, &advice.exchanges, settings.horizon_years, currency);
+    advice.verdict =
+        verdict::of_host(&advice.drives, judged, (&advice.exchanges, is_one_host), settings.horizon_years, currency);
     if !is_one_host {
         let reason =
             "drives have the same device name: give samples of one host alone to know what should change places";

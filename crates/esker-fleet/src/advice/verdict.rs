@@ -21,7 +21,7 @@ pub(super) fn of_drives(drives: &[DriveAdvice]) -> AdviceVerdict {
 pub(super) fn of_host(
     drives: &[DriveAdvice],
     judged: &[JudgedDrive],
-    exchanges: &[DriveExchange],
+    (exchanges, is_one_host): (&[DriveExchange], bool),
     horizon_years: f64,
     currency: &str,
 ) -> AdviceVerdict {
@@ -44,7 +44,7 @@ pub(super) fn of_host(
                 Advised::NotJudged
             }
             None if likely > 0 => {
-                reasons.push("no exchange of drives of the same size would put off a purchase".into());
+                reasons.extend(is_one_host.then(|| none_saves(judged, horizon_years)));
                 Advised::NothingToDo
             }
             None if perhaps > 0 => {
@@ -65,6 +65,19 @@ pub(super) fn of_host(
         reasons.push(format!("{} cannot be judged", words_of_drives(drives.len() - judged.len())));
     }
     AdviceVerdict { advised, reasons }
+}
+
+/// Says that no exchange saves a drive, and what one would put off all the same.
+fn none_saves(judged: &[JudgedDrive], horizon_years: f64) -> String {
+    match host::put_off(judged, horizon_years) {
+        None => "no exchange of drives of the same size would put off a purchase".into(),
+        Some(host::PutOff { worn, fresh, days }) => format!(
+            "an exchange of {worn} and {fresh} would put off a purchase by {}, but then both wear out together: it \
+             saves no drive within {}",
+            words::years(days / YEAR_DAYS),
+            words::years(horizon_years)
+        ),
+    }
 }
 
 fn worn_within(surely: usize, likely: usize, perhaps: usize, all: usize, horizon_years: f64) -> String {
@@ -110,6 +123,29 @@ fn words_of_drives(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Exchanged, both last for 1,245 days instead of 400 and 9,900.
+    #[test]
+    fn an_exchange_that_puts_off_a_purchase_and_saves_none_is_said_to() {
+        let drive = |name: &str, left: f64, per_day: f64| JudgedDrive {
+            name: name.into(),
+            capacity: Some(10),
+            written: 1_000.0 - left,
+            endurance: super::super::figures::range(1_000.0, []),
+            per_day: super::super::figures::range(per_day, []),
+            price: Some(50.0),
+            last_unix_s: 0,
+        };
+        let both = [drive("fast", 400.0, 1.0), drive("slow", 990.0, 0.1)];
+        let of = |drives: &[JudgedDrive], days: f64| {
+            of_host(&[], drives, (&[], true), days / YEAR_DAYS, "USD").reasons.last().cloned().unwrap()
+        };
+        let said = of(&both, 1_300.0);
+        assert!(said.starts_with("an exchange of fast and slow would put off a purchase by 2.3 years"), "{said}");
+        assert!(said.ends_with("it saves no drive within 3.6 years"), "{said}");
+        let alone = of(&both[..1], 1_300.0);
+        assert_eq!(alone, "no exchange of drives of the same size would put off a purchase");
+    }
 
     #[test]
     fn what_may_happen_and_likely_does_not_is_called_so() {
