@@ -56,6 +56,7 @@ pub(crate) fn limits(budgets: &Budgets) -> Limits {
         p99_us: budgets.p99_us.unwrap_or(f64::INFINITY),
         utilisation: budgets.utilisation.unwrap_or(1.0),
         load: budgets.headroom.unwrap_or(1.0),
+        grown: budgets.load_at_the_end(),
     }
 }
 

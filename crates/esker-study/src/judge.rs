@@ -27,6 +27,7 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     if saturates_with_other_seed(candidate) {
         judgement.reasons.push("cannot keep up in the busiest times with other random numbers".into());
     }
+    judgement.reasons.extend(candidate.runs_dry.iter().map(|dry| dry.reason.clone()));
     let close_load = load(candidate, budgets, &mut judgement);
     if let Some(endurance) = &candidate.endurance {
         judgement.years = endurance.kept;
@@ -53,11 +54,12 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         || missed(judgement.devices, false)
         || !carries_growth(candidate)
         || saturates_with_other_seed(candidate)
+        || candidate.runs_dry.is_some()
         || unsettled.is_some();
     judgement.close = !missed && (close_p99 || close_load);
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.years, judgement.devices];
     let kept = kept.iter().all(|kept| kept.unwrap_or(true));
-    let keeps_up = carries_growth(candidate) && !saturates_with_other_seed(candidate);
+    let keeps_up = carries_growth(candidate) && !saturates_with_other_seed(candidate) && candidate.runs_dry.is_none();
     judgement.keeps_budgets = served && keeps_up && unsettled.is_none() && kept;
     judgement
 }
@@ -209,7 +211,7 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     let keeps = match served && kept.iter().all(|kept| kept.unwrap_or(true)) {
         _ if served && judgement.close => Keeps::Close,
         _ if unsettled(candidate).is_some() || !carries_growth(candidate) => Keeps::No,
-        _ if saturates_with_other_seed(candidate) => Keeps::No,
+        _ if saturates_with_other_seed(candidate) || candidate.runs_dry.is_some() => Keeps::No,
         true => Keeps::Yes,
         false => Keeps::No,
     };
@@ -258,6 +260,7 @@ fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
     let growth = candidate.grown.filter(|grown| !grown.keeps_up).map_or(0.0, |grown| grown.factor.max(1.0).ln());
     let grown_p99_us = candidate.grown.filter(|grown| grown.keeps_up).and_then(|grown| grown.busiest_hour_p99_us);
     growth
+        + candidate.runs_dry.as_ref().map_or(0.0, |dry| dry.times.max(1.0).ln())
         + times(first_p99_us(candidate), budgets.p99_us).max(times(grown_p99_us, budgets.p99_us))
         + times(candidate.worst_utilisation().map(|(utilisation, ..)| utilisation), budgets.utilisation)
         + times(budgets.headroom, candidate.headroom.as_ref().map(|headroom| headroom.factor.max(1.0)))

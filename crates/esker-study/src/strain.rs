@@ -25,6 +25,8 @@ pub(crate) struct Limits {
     pub(crate) utilisation: f64,
     /// The load that has to be carried, as a multiple of the trace's load.
     pub(crate) load: f64,
+    /// The load at the end of the budgeted years, likewise.
+    pub(crate) grown: f64,
 }
 
 /// The results of a design in the busy stretches under one load.

@@ -86,6 +86,9 @@ pub struct Candidate {
     /// times, or the design does not even carry today's load.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub grown: Option<GrownLoad>,
+    /// Of a volume, how the load empties its credits; absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub runs_dry: Option<RunsDry>,
     /// The budgets that the design keeps.
     pub judgement: Judgement,
     /// Full results of each device, by name.
@@ -131,6 +134,7 @@ impl Candidate {
             translation_layer: None,
             endurance: None,
             grown: None,
+            runs_dry: None,
             judgement: Judgement::default(),
             devices: BTreeMap::new(),
         }

@@ -16,6 +16,16 @@ pub struct GrownLoad {
     pub busiest_hour_p99_us: Option<f64>,
 }
 
+/// A load that empties the credits of a volume sooner or later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunsDry {
+    /// How many times what the volume lets through for good the load asks for on average.
+    pub times: f64,
+    /// The same in words.
+    pub reason: String,
+}
+
 /// Wear and cleaning of the flash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

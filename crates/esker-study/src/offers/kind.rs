@@ -6,7 +6,7 @@ use std::sync::Arc;
 use esker_catalogue::Product;
 use esker_core::Nanos;
 use esker_core::registry::{Capability, Entry};
-use esker_results::study::{Candidate, Composition, Finding, Need};
+use esker_results::study::{Candidate, Composition, Finding, Need, RunsDry};
 use esker_sim::PreconditionedDrives;
 
 use super::{Bounds, Offer, TouchedData};
@@ -143,6 +143,11 @@ pub(crate) trait Arrangement: Debug + Send + Sync {
     /// Returns by how much an offer misses limits of its own, each as the logarithm of value over limit.
     fn missed_limits(&self, _offer: &Offer<'_>, _bounds: &Bounds) -> Vec<f64> {
         Vec::new()
+    }
+
+    /// Returns how the load empties the credits of an offer, although its simulation may end before it shows.
+    fn runs_dry(&self, _offer: &Offer<'_>, _bounds: &Bounds) -> Option<RunsDry> {
+        None
     }
 
     /// The most operations and bytes that a device of the offer ever lets through, in thousandths per second, if that

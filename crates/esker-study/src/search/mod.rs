@@ -326,6 +326,7 @@ impl<'a> Search<'a> {
                 electricity,
             },
             survival: offer.survival(&shares, self.running),
+            runs_dry: offer.arrangement.runs_dry(offer, &self.bounds),
             ..simulated.candidate.clone()
         };
         if design.limits.is_some() {

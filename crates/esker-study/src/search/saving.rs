@@ -48,9 +48,9 @@ impl Search<'_> {
             self.simulated.insert(key.clone(), simulated);
         }
         let known = tried.candidate.clone();
-        let Candidate { product, cost, count, capacity_on_sale_bytes, .. } = known;
+        let Candidate { product, cost, count, capacity_on_sale_bytes, runs_dry, .. } = known;
         let simulated = self.simulated[&key].candidate.clone();
-        let candidate = Candidate { product, cost, count, capacity_on_sale_bytes, ..simulated };
+        let candidate = Candidate { product, cost, count, capacity_on_sale_bytes, runs_dry, ..simulated };
         Ok(judge(&candidate, self.task.budgets).keeps_budgets)
     }
 }

@@ -10,6 +10,7 @@ use esker_catalogue::{Capacity, CloudVolume, Product};
 use esker_cloud::CloudVolumeSettings;
 use esker_core::Nanos;
 use esker_core::registry::{Entry, ParameterSource};
+use esker_results::study::RunsDry;
 use esker_sim::DeviceDescription;
 
 use crate::design::{Design, Judging};
@@ -135,6 +136,10 @@ impl Arrangement for Ordered {
     fn missed_limits(&self, offer: &Offer<'_>, bounds: &Bounds) -> Vec<f64> {
         let missed = bounds.limits.as_ref().and_then(|budgets| limits::missed(offer.first(), self, budgets));
         missed.unwrap_or_default()
+    }
+
+    fn runs_dry(&self, offer: &Offer<'_>, bounds: &Bounds) -> Option<RunsDry> {
+        limits::runs_dry(offer.first(), self, bounds.limits.as_ref()?)
     }
 
     fn peaks(&self, offer: &Offer<'_>) -> Option<(u64, u64)> {
