@@ -187,6 +187,9 @@ pub struct Product {
     pub capacities: Vec<Capacity>,
     /// Sizes of a cloud volume; `None` for devices.
     pub volume_sizes: Option<VolumeSizes>,
+    /// Who says that all volumes of the type at an instance share the limits of one of their total size; `None` if each
+    /// has its own.
+    pub shared_limits: Option<String>,
     /// Flash of one die; `None` for what has no flash.
     pub die: Option<Bytes>,
     /// What the flash is rated for; `None` for what does not wear, or is not known.

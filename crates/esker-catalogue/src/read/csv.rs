@@ -183,6 +183,7 @@ fn raw(rows: &[Row<'_>]) -> Result<RawProduct, CatalogueError> {
             size_class: None,
         }),
         discontinued: None,
+        shared_limits: None,
         source: first.get("source").map(str::to_string),
     })
 }

@@ -63,6 +63,22 @@ impl Reading {
         }
     }
 
+    /// Who says that all volumes of the type at an instance share the limits of one, with references spelt out.
+    pub(super) fn shared_limits(
+        &self,
+        draft: &Draft<'_>,
+        raw: Option<String>,
+        volume: bool,
+    ) -> Result<Option<String>, CatalogueError> {
+        let key = draft.key("shared_limits");
+        match raw.as_deref().map(str::trim) {
+            None => Ok(None),
+            Some(_) if !volume => Err(wrong_with_hint(key, "only cloud volumes have it", "leave it out")),
+            Some("") => Err(wrong_with_hint(key, "this is empty", "say who says that all volumes share their limits")),
+            Some(said) => self.references.expand(&key, said).map(Some),
+        }
+    }
+
     pub(super) fn power(
         &self,
         draft: &mut Draft<'_>,

@@ -59,6 +59,7 @@ impl Reading {
             performance_differs: differs(&draft, &mut raw)?,
             performance: self.performance(&mut draft, &mut raw)?,
             discontinued: self.discontinued(&draft, raw.discontinued.take())?,
+            shared_limits: self.shared_limits(&draft, raw.shared_limits.take(), volume)?,
             asked_for: false,
             simulated: None,
             title: raw.title,

@@ -65,6 +65,7 @@ pub(super) struct RawProduct {
     pub(super) performance: Option<RawPerformance>,
     pub(super) price: Option<RawPrice>,
     pub(super) discontinued: Option<String>,
+    pub(super) shared_limits: Option<String>,
     pub(super) source: Option<String>,
 }
 

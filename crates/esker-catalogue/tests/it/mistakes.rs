@@ -180,3 +180,16 @@ fn no_catalogue_at_all() {
     assert!(refused("[workload]\n").to_string().contains("this is an experiment, not a catalogue"));
     assert!(refused("[shelf]\n").to_string().contains("unknown key"));
 }
+
+#[test]
+fn limits_are_shared_by_volumes_alone_and_by_somebodys_word() {
+    let size = r#"size = { min = "1GiB", max = "16TiB" }"#;
+    let with = |said: &str| GOOD.replace(size, &format!("{size}\nshared_limits = \"{said}\""));
+    let volume = Catalogue::read("good.toml", &with("[sheet]")).unwrap().product("volume").unwrap().clone();
+    assert_eq!(volume.shared_limits.as_deref(), Some("data sheet, p. 3"));
+    let fault = |text: &str| Catalogue::read("bad.toml", text).unwrap_err().to_string();
+    assert!(fault(&with(" ")).contains("product.volume.shared_limits: this is empty"), "{}", fault(&with(" ")));
+    let warranty = r#"warranty = "5y""#;
+    let of_drive = fault(&GOOD.replace(warranty, &format!("{warranty}\nshared_limits = \"[sheet]\"")));
+    assert!(of_drive.contains("product.drive.shared_limits: only cloud volumes have it"), "{of_drive}");
+}

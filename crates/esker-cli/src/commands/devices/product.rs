@@ -94,6 +94,9 @@ pub(super) fn describe(product: &Product) -> String {
     page.text += &format!("model: the preset {} (kind {})\n", product.preset, product.kind);
     page.own_settings();
     page.sizes();
+    if let Some(said) = &product.shared_limits {
+        page.line("limits", "shared by all volumes of the type at an instance", Some(said.as_str()));
+    }
     if let Some(endurance) = &product.endurance {
         let ratings = endurance.value.ratings.iter();
         let ratings = ratings.map(|(of, rating)| format!("{} {}", capacity_in_words(*of), rating_in_words(rating)));

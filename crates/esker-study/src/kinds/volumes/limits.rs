@@ -12,7 +12,7 @@ use crate::strain::Limits;
 
 /// Returns what rules out a volume by its limits or its latency.
 pub(super) fn ruled_out(volumes: &Part<'_>, ordered: &Ordered, budgets: &Limits) -> Option<RuledOutBy> {
-    let settings = settings_of(volumes.product, &ordered.volume).ok()?;
+    let settings = settings_of(volumes, &ordered.volume).ok()?;
     let allowed = limits(&settings).ok()?;
     let pace = &ordered.pace;
     let rates = [
@@ -79,7 +79,7 @@ fn dry(what: &str, limit: Limit, mean: f64, budgets: &Limits) -> Option<RunsDry>
 /// Returns how the load empties the credits of volumes, by the rate of which they have the least. A trace may end
 /// before it shows.
 pub(super) fn runs_dry(volumes: &Part<'_>, ordered: &Ordered, budgets: &Limits) -> Option<RunsDry> {
-    let settings = settings_of(volumes.product, &ordered.volume).ok()?;
+    let settings = settings_of(volumes, &ordered.volume).ok()?;
     let (allowed, pace) = (limits(&settings).ok()?, &ordered.pace);
     let rates =
         [(OPERATIONS, allowed.operations, pace.mean_operations), (THROUGHPUT, allowed.throughput, pace.mean_bytes)];
@@ -92,7 +92,7 @@ pub(super) fn runs_dry(volumes: &Part<'_>, ordered: &Ordered, budgets: &Limits) 
 /// Returns by how much volumes miss budgets under their limits, each as the logarithm of value over budget.
 pub(super) fn missed(volumes: &Part<'_>, ordered: &Ordered, budgets: &Limits) -> Option<Vec<f64>> {
     let over = |is: f64, limit: f64| if is > limit && limit > 0.0 { (is / limit).ln() } else { 0.0 };
-    let settings = settings_of(volumes.product, &ordered.volume).ok()?;
+    let settings = settings_of(volumes, &ordered.volume).ok()?;
     let (allowed, pace) = (limits(&settings).ok()?, &ordered.pace);
     let rates = [
         (allowed.operations, allowed.host_operations, pace.busy_operations),

@@ -20,7 +20,7 @@ use crate::offers::{
     striped,
 };
 use crate::{DesignFault, StudyError};
-use orders::{AMPLE, carries, orders, plain, settings, settings_of, sizes};
+use orders::{AMPLE, carries, orders, plain, settings, settings_of, sizes, sizes_that_carry};
 use pace::{Pace, paces};
 
 pub(super) const ENTRY: KindEntry = Entry {
@@ -75,10 +75,18 @@ fn of_product<'a>(
     for count in COUNTS {
         let share = 1.0 / f64::from(count) / inputs.utilisation;
         let least = (pace.busy_operations * share, pace.busy_bytes * share);
-        let sizes = sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0));
+        let mut sizes = sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0));
+        if product.shared_limits.is_some() {
+            // No second one helps, so that one has to be large enough.
+            sizes.extend(sizes_that_carry(product, &settings, least));
+        }
         for &size in &sizes {
             let all = orders(&settings, size, least).into_iter();
             offers.extend(all.map(|volume| offer(product, Ordered { volume, pace }, count, copies)));
+        }
+        // Where all share the limits of one, more of them carry no more.
+        if product.shared_limits.is_some() && !sizes.is_empty() {
+            break;
         }
         if sizes.last().is_some_and(|size| carries(&settings, *size, (least.0 * AMPLE, least.1 * AMPLE))) {
             break;
@@ -120,11 +128,11 @@ impl Arrangement for Ordered {
     }
 
     fn design(&self, offer: &Offer<'_>, _: TouchedData) -> Result<Design, StudyError> {
-        self.design_of(offer, settings_of(offer.first().product, &self.volume)?)
+        self.design_of(offer, settings_of(offer.first(), &self.volume)?)
     }
 
     fn design_saving_up(&self, offer: &Offer<'_>, time: Nanos) -> Result<Option<Design>, StudyError> {
-        let settings = settings_of(offer.first().product, &self.volume)?;
+        let settings = settings_of(offer.first(), &self.volume)?;
         let longer = settings.saves_up < time;
         longer.then(|| self.design_of(offer, CloudVolumeSettings { saves_up: time, ..settings })).transpose()
     }
@@ -143,7 +151,7 @@ impl Arrangement for Ordered {
     }
 
     fn peaks(&self, offer: &Offer<'_>) -> Option<(u64, u64)> {
-        let limits = esker_cloud::limits(&settings_of(offer.first().product, &self.volume).ok()?).ok()?;
+        let limits = esker_cloud::limits(&settings_of(offer.first(), &self.volume).ok()?).ok()?;
         Some((limits.operations.peak(), limits.throughput.peak()))
     }
 }

@@ -1,11 +1,11 @@
 //! What can be ordered of cloud volumes: sizes and rates.
 
 use esker_catalogue::{CloudVolume, PriceRate, Product};
-use esker_cloud::{CloudVolumeSettings, OperationRate, ProvisionedSettings, limits, provisionable};
+use esker_cloud::{CloudVolumeSettings, HostSettings, OperationRate, ProvisionedSettings, limits, provisionable};
 use esker_core::{ByteRate, Bytes};
 
 use crate::StudyError;
-use crate::offers::settings_fault;
+use crate::offers::{Part, settings_fault};
 
 const GIB: u64 = 1 << 30;
 /// Sizes that are offered, as multiples of what the data need. Where limits grow with the size, a larger volume has
@@ -14,6 +14,8 @@ const SIZES: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
 /// Rates that are offered, as multiples of the lowest rate that can keep the budget for utilisation. Requests that come
 /// in bursts need more.
 const RATES: [f64; 8] = [1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0];
+/// Sizes that are offered beyond the smallest one that carries the load, as multiples of it.
+const LARGER: [f64; 4] = [1.0, 1.5, 2.0, 4.0];
 /// At most this many size classes are offered.
 const CLASSES_MAX: usize = 5;
 
@@ -70,6 +72,23 @@ pub(super) fn sizes(
     sizes.retain(|size| *size <= range.most);
     sizes.dedup();
     sizes
+}
+
+/// Returns the sizes from which on a volume carries `least` operations and bytes per second by its size alone, and some
+/// larger ones: bursts are faster than the mean of a busy stretch.
+pub(super) fn sizes_that_carry(product: &Product, settings: &CloudVolumeSettings, least: (f64, f64)) -> Vec<Bytes> {
+    let Some(range) = product.volume_sizes else { return Vec::new() };
+    let (operations, throughput) = (&settings.operations, &settings.throughput);
+    let by_operations = operations.per_gib.map_or(0.0, |rate| {
+        (least.0 * 1e3 - operations.base.as_thousandths() as f64) / rate.as_thousandths().max(1) as f64
+    });
+    let by_bytes = throughput.per_gib.map_or(0.0, |rate| {
+        (least.1 * 1e3 - throughput.base.as_thousandths() as f64) / rate.as_thousandths().max(1) as f64
+    });
+    let gib = by_operations.max(by_bytes).ceil();
+    let sizes = LARGER.map(|times| Bytes(((gib * times).clamp(0.0, 1e9) as u64) * GIB));
+    let fits = |size: &Bytes| (range.least..=range.most).contains(size) && carries(settings, *size, least);
+    sizes.into_iter().filter(fits).collect()
 }
 
 /// Returns what can be ordered with a volume of `size` so that it carries at least `least` operations and bytes per
@@ -139,9 +158,25 @@ fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> CloudVolumeSet
     }
 }
 
-/// Returns the settings of the volume of an offer.
-pub(super) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
-    Ok(order(&settings(product)?, volume))
+/// Returns the settings of each volume of a part. Of a type whose volumes share the limits of one of their total size,
+/// the instance lets each have its part of them.
+pub(super) fn settings_of(part: &Part<'_>, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
+    let (product, count) = (part.product, u64::from(part.count));
+    let each = order(&settings(product)?, volume);
+    if product.shared_limits.is_none() || count < 2 {
+        return Ok(each);
+    }
+    let all = CloudVolume { size: Bytes(volume.size.0.saturating_mul(count)), ..*volume };
+    // One of that size cannot be ordered, but says what they share.
+    let unbounded = CloudVolumeSettings { sizes: None, ..order(&settings(product)?, &all) };
+    let shared = limits(&unbounded).map_err(|_| settings_fault(product))?;
+    let operations = OperationRate::thousandths(shared.operations.peak() / count);
+    let throughput = ByteRate(shared.throughput.peak() / 1_000 / count);
+    let host = HostSettings {
+        operations: Some(each.host.operations.map_or(operations, |own| own.min(operations))),
+        throughput: Some(each.host.throughput.map_or(throughput, |own| own.min(throughput))),
+    };
+    Ok(CloudVolumeSettings { host, ..each })
 }
 
 pub(super) fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
@@ -199,5 +234,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Two of 10 GiB share 3,120 operations a second, where two that have their own have 6,120 together.
+    #[test]
+    fn volumes_that_share_their_limits_have_their_part_of_those_of_one() {
+        let catalogue = crate::builtin_catalogue("current").unwrap();
+        let of = |name: &str, count: u32| {
+            let capacity = esker_catalogue::Capacity { bytes: Bytes::gib(10), dies: None };
+            let part = Part::bought(catalogue.product(name).unwrap(), capacity, count);
+            limits(&settings_of(&part, &plain(Bytes::gib(10))).unwrap()).unwrap()
+        };
+        assert_eq!(of("gcp-pd-balanced", 1).host_operations, None);
+        assert_eq!(of("gcp-pd-balanced", 2).host_operations, Some(3_120_000 / 2));
+        assert_eq!(of("aws-ebs-gp3", 2).host_operations, None);
+        // Of as many as hold more than one may, too: one of that size would have the most that there is.
+        let large = Part::bought(
+            catalogue.product("gcp-pd-ssd").unwrap(),
+            esker_catalogue::Capacity { bytes: Bytes::gib(64 << 10), dies: None },
+            2,
+        );
+        let large = limits(&settings_of(&large, &plain(Bytes::gib(64 << 10))).unwrap()).unwrap();
+        assert_eq!(large.host_operations, Some(100_000_000 / 2));
     }
 }
