@@ -93,6 +93,11 @@ impl CatalogueArguments {
         Ok(all)
     }
 
+    /// The same without --only and --without.
+    pub(crate) fn with_all_products(&self) -> Self {
+        Self { only: Vec::new(), without: Vec::new(), ..self.clone() }
+    }
+
     /// The files that are read: inputs, which no output may replace.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.catalogue.iter().filter(|path| !is_builtin(path))

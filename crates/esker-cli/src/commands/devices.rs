@@ -13,7 +13,7 @@ use esker_core::{Preset, did_you_mean};
 use esker_sim::Choices;
 use serde_json::json;
 
-use crate::args::{Common, DevicesArguments, DevicesCommand, read_catalogue};
+use crate::args::{CatalogueArguments, Common, DevicesArguments, DevicesCommand, read_catalogue};
 use crate::failure::Failure;
 use crate::output::{self, Outputs, json};
 use crate::table::Table;
@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: &DevicesArguments, common: &Common) -> Result<ExitC
     let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json, &json::DEVICES)?;
     if let Some(name) = &arguments.name {
         let name = as_listed(name, &catalogue);
+        check_is_not_hidden(&name, &catalogue, &arguments.catalogue)?;
         match (sold_as(&catalogue, name.as_str()), json) {
             (Some(product), Some(json)) => json.write_json(product)?,
             (Some(product), None) => output::print(&product::describe(product))?,
@@ -110,6 +111,20 @@ fn sold_as<'a>(catalogue: &'a Catalogue, name: &str) -> Option<&'a Product> {
         })
     });
     found.max_by_key(|product| product.name.len())
+}
+
+/// Refuses a product that --only or --without hides, unless a preset has its name.
+fn check_is_not_hidden(name: &str, catalogue: &Catalogue, arguments: &CatalogueArguments) -> Result<(), Failure> {
+    if sold_as(catalogue, name).is_some() || presets().any(|preset| preset.name == name) {
+        return Ok(());
+    }
+    let all = arguments.with_all_products().catalogue()?;
+    let Some(product) = sold_as(&all, name) else { return Ok(()) };
+    let (option, hint) = match arguments.without.contains(&product.name) {
+        true => ("--without", "take it out of --without"),
+        false => ("--only", "leave --only out, or add it there"),
+    };
+    Err(Failure::input(format!("{option} leaves out the product {}", product.name)).with_hint(hint))
 }
 
 /// The whole preset.

@@ -127,6 +127,9 @@ fn mistakes() {
     refused(&folder, "--currency EUR=0", "write EUR=0.92");
     refused(&folder, "--discount 120%", "at most 100 %");
     refused(&folder, "--catalogue curent", "name a file, or a catalogue that comes with esker: current, kim-2009");
+    refused(&folder, "--only aws-ebs-gp3 micron-5400-pro", "--only leaves out the product micron-5400-pro");
+    refused(&folder, "--only aws-ebs-gp3 micron-5400-pro-960GB", "--only leaves out the product micron-5400-pro");
+    refused(&folder, "--without micron-5400-pro micron-5400-pro", "take it out of --without");
     refused(&folder, "micron-7450", "these contain it: micron-7450-pro, micron-7450-max");
     std::fs::write(folder.path().join("euro.toml"), format!("currency = \"EUR\"\n{}", SHOP.replace("USD", "EUR")))
         .unwrap();
