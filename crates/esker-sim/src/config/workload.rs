@@ -86,8 +86,8 @@ pub struct WorkloadSettings {
     /// them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stream: StreamChoice,
-    /// Settings for single volumes of a trace, by name. With several traces the names are TRACE:VOLUME; a
-    /// volume that several of them have is named after the first.
+    /// Settings for single volumes of a trace, by name. With several traces the names are TRACE:VOLUME, but that
+    /// of a volume that several of them have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<String, VolumeSettings>,
 }

@@ -72,9 +72,12 @@ impl Relation {
         !matches!(self, Self::Alone | Self::BeginTogether)
     }
 
-    /// Whether volumes of the same name are one volume.
-    pub(super) fn are_one_system(&self) -> bool {
-        matches!(self, Self::FollowEachOther(_))
+    /// The names of volumes that several traces have; `None` if volumes of the same name are several.
+    pub(super) fn one_system(&self) -> Option<&[String]> {
+        match self {
+            Self::FollowEachOther(shared) => Some(shared),
+            _ => None,
+        }
     }
 
     pub(super) fn remark(&self) -> Option<String> {
@@ -117,29 +120,32 @@ fn names(volumes: &[String], one: &str, several: &str) -> String {
 }
 
 /// Numbers and names of the volumes of all traces.
-pub(super) struct Names {
+pub(super) struct Names<'a> {
     several: bool,
-    one_system: bool,
+    /// The names of volumes that several traces have, if that makes them one volume.
+    one_system: Option<&'a [String]>,
     names: Vec<String>,
     /// Numbers by name, where volumes of the same name are one.
     known: BTreeMap<String, VolumeIndex>,
 }
 
-impl Names {
-    pub(super) fn new(several: bool, one_system: bool) -> Self {
+impl<'a> Names<'a> {
+    pub(super) fn new(several: bool, one_system: Option<&'a [String]>) -> Self {
         Self { several, one_system, names: Vec::new(), known: BTreeMap::new() }
     }
 
     /// Returns the number of a trace's volume.
     pub(super) fn number(&mut self, trace: &str, volume: &str) -> VolumeIndex {
-        if self.one_system
+        if self.one_system.is_some()
             && let Some(&known) = self.known.get(volume)
         {
             return known;
         }
         let number = VolumeIndex(self.names.len() as u32);
-        self.names.push(if self.several { format!("{trace}:{volume}") } else { volume.to_string() });
-        if self.one_system {
+        let is_shared = self.one_system.is_some_and(|shared| shared.iter().any(|one| one == volume));
+        let of_trace = self.several && !is_shared;
+        self.names.push(if of_trace { format!("{trace}:{volume}") } else { volume.to_string() });
+        if self.one_system.is_some() {
             self.known.insert(volume.to_string(), number);
         }
         number

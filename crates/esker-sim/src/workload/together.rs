@@ -29,15 +29,15 @@ struct TracePlace {
 }
 
 impl Traces {
-    /// Combines traces, with volumes in their order. Volumes of several traces are called `TRACE:VOLUME`, after the
-    /// first trace that has them.
+    /// Combines traces, with volumes in their order. Volumes of several traces are called `TRACE:VOLUME`, but for one
+    /// that several of them have.
     pub fn of(inputs: impl IntoIterator<Item = TraceInput>) -> Self {
         let inputs: Vec<TraceInput> = inputs.into_iter().collect();
         let relation = Relation::of(&inputs);
         let has_times = relation.has_times(&inputs);
         let first = |spool: &Spool| spool.times().map(|(first, _)| first);
         let earliest = inputs.iter().filter_map(|input| first(&input.spool)).min().unwrap_or_default();
-        let mut names = Names::new(inputs.len() > 1, relation.are_one_system());
+        let mut names = Names::new(inputs.len() > 1, relation.one_system());
         let mut parts = Vec::new();
         for TraceInput { name, spool, .. } in inputs {
             let own = first(&spool).unwrap_or_default();
@@ -212,7 +212,7 @@ mod tests {
             vec![trace("day2", &["b", "a"], true, &[1_100, 1_200]), trace("day1", &["a"], true, &[1_000, 1_100])];
         let (records, volumes, remark) = combined(days);
         assert_eq!(records, [(0, 1), (100, 0), (100, 1), (100, 1), (200, 0), (200, 1)]);
-        assert_eq!(volumes, ["day2:b", "day2:a"]);
+        assert_eq!(volumes, ["day2:b", "a"]);
         assert_eq!(remark, "Traces that follow each other are taken to be of one system: volume a is one volume.");
     }
 
@@ -237,7 +237,7 @@ mod tests {
             trace("1-b", &["1"], true, &[13_600, 17_200]),
         ];
         let (_, volumes, remark) = combined(hours);
-        assert_eq!(volumes, ["0-a:0", "1-a:1"]);
+        assert_eq!(volumes, ["0", "1"]);
         let expected = "Traces that follow each other are taken to be of one system: volumes 0, 1 are one volume each.";
         assert_eq!(remark, expected);
         let servers = vec![trace("x", &["0"], true, &[1_000, 2_000]), trace("y", &["1"], true, &[1_500, 2_500])];
@@ -257,7 +257,7 @@ mod tests {
         let after = vec![one("a", &[1_000, 2_000]), one("b", &[2_000]), one("c", &[2_000, 3_000])];
         assert_eq!(combined(after).1, ["a:0", "b:0", "c:0"], "b and c begin at the same time");
         let after = vec![one("a", &[1_000, 2_000]), one("b", &[2_000]), one("c", &[2_001, 3_000])];
-        assert_eq!(combined(after).1, ["a:0"]);
+        assert_eq!(combined(after).1, ["0"]);
     }
 
     /// A file of one request, or of none, takes the times from no other one.
