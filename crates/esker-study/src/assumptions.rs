@@ -69,12 +69,18 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
         assumption(
             format!(
                 "Electricity costs {} {} a kilowatt-hour{}, and a building takes {} times the power of the machines in \
-                it{}.",
+                it{}.{}",
                 settings.running.electricity_per_kwh.value,
                 settings.catalogue.currency,
                 origin(settings.running.electricity_per_kwh.source.as_deref()),
                 settings.running.power_usage_effectiveness.value,
                 origin(settings.running.power_usage_effectiveness.source.as_deref()),
+                if settings.budgets.growth_per_year > 0.0 {
+                    " It is that of the load of the trace in all years: devices that work longer as the load grows \
+                     draw more."
+                } else {
+                    ""
+                },
             ),
             "`[running]` in a catalogue of your own (--catalogue)",
         ),

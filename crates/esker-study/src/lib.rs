@@ -23,6 +23,7 @@ mod judging;
 mod kinds;
 mod late_writes;
 mod layer;
+mod left_over;
 mod lifetime;
 mod listed;
 mod load;

@@ -10,6 +10,7 @@ use crate::design::Design;
 use crate::endurance::{self, FlashWear};
 use crate::judge::judge;
 use crate::layer;
+use crate::left_over::left_over;
 use crate::load::StudyWorkload;
 use crate::measure::{Load, measured_run};
 use crate::run::DesignRun;
@@ -92,6 +93,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
             design.judging.headroom(task, design, (busy, limits), played, &mut run, &mut candidate)?;
         }
     }
+    candidate.left_over = left_over(task, design, &report.devices, run.replay.last_event)?;
     candidate.devices = report.devices;
     let factor = settings.budgets.load_at_the_end();
     let grows = candidate.outcome == CandidateOutcome::Served && workload.has_times() && factor > 1.0;

@@ -175,3 +175,20 @@ fn bursts_wait_for_the_limits_of_a_volume_and_the_answer_says_what_it_stands_on(
     let remark = remark.unwrap_or_else(|| panic!("{:#?}", found.verdict.findings));
     assert!(remark.text.contains("1 second") || remark.text.contains("1 s"), "{}", remark.text);
 }
+
+/// A drive that has just been filled cleans for half a second by itself. That is no part of five years of a read a
+/// second, however short the trace is.
+#[test]
+fn electricity_over_the_years_is_that_of_the_load_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |seconds: u64| {
+        let line = |n: u64| format!("0,{},4096,R,{n}.000000\n", n * 7_919 % 4_000 * 2_048);
+        let trace = written(folder.path(), &(0..=seconds).map(line).collect::<String>());
+        let found = studied(&settings(&trace, &["micron-5400-pro"], 10_000.0));
+        let best = found.candidates.into_iter().next().expect("one drive is enough");
+        assert!(best.cost.electricity[0].busy < 0.001, "{seconds} s: {:?}", best.cost.electricity);
+        best.cost.power
+    };
+    let (short, long) = (of(2), of(200));
+    assert!((short / long - 1.0).abs() < 0.001, "{short} and {long} USD");
+}

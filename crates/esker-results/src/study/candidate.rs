@@ -86,6 +86,10 @@ pub struct Candidate {
     /// times, or the design does not even carry today's load.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub grown: Option<GrownLoad>,
+    /// Of drives, by name and resource: the share of the time of the run in which they worked off what filling them had
+    /// left over to clean. It comes once, so that electricity over the years is without it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub left_over: BTreeMap<String, BTreeMap<String, f64>>,
     /// Of a volume, how the load empties its credits; absent if it does not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runs_dry: Option<RunsDry>,
@@ -98,9 +102,25 @@ pub struct Candidate {
 impl Candidate {
     /// The simulated devices called `name`: one, or several, which are then `ssd0.0`, `ssd0.1` and so on.
     pub fn devices_called(&self, name: &str) -> Vec<&DeviceReport> {
+        self.named(name).map(|(_, device)| device).collect()
+    }
+
+    fn named<'a>(&'a self, name: &str) -> impl Iterator<Item = (&'a String, &'a DeviceReport)> {
         let is_called =
-            |device: &str| device.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        self.devices.iter().filter(|(device, _)| is_called(device)).map(|(_, device)| device).collect()
+            move |device: &str| device.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.devices.iter().filter(move |(device, _)| is_called(device))
+    }
+
+    /// The mean share of the time in which the busiest part of each device called `name` worked for the load, without
+    /// what filling it had left over; `None` if there is no such device.
+    pub fn busy_for_load(&self, name: &str) -> Option<f64> {
+        let of_device = |(name, device): (&String, &DeviceReport)| {
+            let left_over = |resource: &str| self.left_over.get(name).and_then(|left| left.get(resource)).copied();
+            let shares = device.busy_shares().map(|(resource, share)| share - left_over(resource).unwrap_or(0.0));
+            shares.fold(0.0, f64::max)
+        };
+        let each: Vec<f64> = self.named(name).map(of_device).collect();
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 
     /// A design that has not been simulated yet, without what is particular to an offer: product, price and life.
@@ -134,6 +154,7 @@ impl Candidate {
             translation_layer: None,
             endurance: None,
             grown: None,
+            left_over: BTreeMap::new(),
             runs_dry: None,
             judgement: Judgement::default(),
             devices: BTreeMap::new(),

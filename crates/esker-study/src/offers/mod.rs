@@ -24,7 +24,6 @@ use crate::{DesignFault, StudyError};
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 pub use in_use::InUse;
 pub(crate) use kind::{Arrangement, DesignFamily, DesignKind, KindCapability, KindEntry, OfferInputs, RuledOutBy};
-pub(crate) use price::mean_busy;
 pub(crate) use simulated_part::{PartMinimum, RAW_MIN, TouchedData, drive, min_note, smallest_part};
 
 /// Offers have at most this many devices of a product, unless the capacity needs more.

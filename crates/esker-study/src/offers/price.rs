@@ -2,7 +2,6 @@
 
 use esker_catalogue::{Cost, Money, Running, cloud_cost, owned_cost};
 use esker_core::Power;
-use esker_results::DeviceReport;
 use esker_results::study::{Candidate, Electricity};
 
 use super::{Offer, Part, Terms};
@@ -68,15 +67,9 @@ impl Offer<'_> {
     /// Returns for each part the share of the time in which one of its simulated devices was at work, on average over
     /// these: each draws power for what it does itself. None are simulated of what holds nothing that is asked for.
     pub(crate) fn busy_shares(&self, simulated: &Candidate) -> Vec<f64> {
-        let of = |part: usize| mean_busy(&simulated.devices_called(&self.arrangement.device_name(self, part)));
+        let of = |part: usize| simulated.busy_for_load(&self.arrangement.device_name(self, part));
         (0..self.parts.len()).map(|part| of(part).unwrap_or(0.0)).collect()
     }
-}
-
-/// The mean share of the time in which the busiest resource of each of `devices` was busy; `None` without devices.
-pub(crate) fn mean_busy(devices: &[&DeviceReport]) -> Option<f64> {
-    let each = devices.iter().map(|device| device.busiest_share());
-    (!devices.is_empty()).then(|| each.sum::<f64>() / devices.len() as f64)
 }
 
 /// Adds the costs of two parts. The sum is as old as the older price.
@@ -95,6 +88,7 @@ fn sum(one: Cost, other: Cost) -> Cost {
 
 #[cfg(test)]
 mod tests {
+    use esker_results::DeviceReport;
     use esker_results::study::ResourceLimit;
 
     use super::*;
@@ -125,6 +119,10 @@ mod tests {
         let drives = |count| devices_alone(part("micron-5400-pro", count), 1);
         let one = simulated(&[("ssd", &[("bus", 0.1), ("die", 0.6)])]);
         assert_eq!(drives(1).busy_shares(&one), [0.6]);
+        // What filling it had left over comes once.
+        let left_over = [("die".to_string(), 0.45), ("bus".to_string(), 0.1)].into();
+        let filled = Candidate { left_over: [("ssd".to_string(), left_over)].into(), ..one };
+        assert!((drives(1).busy_shares(&filled)[0] - 0.15).abs() < 1e-12);
         // Two drives, of which one does all the work, draw what two drives draw that share it.
         let shares = |busy: [f64; 2]| {
             let [first, second] = busy.map(|busy| [("die", busy)]);

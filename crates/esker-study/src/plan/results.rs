@@ -10,7 +10,6 @@ use super::moments::QUANTILE;
 use super::planner::Planner;
 use super::solved::Solved;
 use crate::StudyError;
-use crate::offers::mean_busy;
 
 pub(super) fn mix_plan(
     planner: &Planner<'_>,
@@ -54,6 +53,7 @@ fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candida
     };
     let busiest = one.times.resources().map(busy).fold(0.0, f64::max);
     let simulated = simulated(planner, solved, at, verified);
+    let name = planner.device_name(&solved.solution.plan, at);
     PlannedDevices {
         product: one.part.product.name.clone(),
         title: one.title(),
@@ -63,7 +63,7 @@ fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candida
         in_use: one.installed.min(plan.counts[at]) * copies,
         cost_each: solved.problem.types[at].cost / f64::from(copies),
         predicted_utilisation: busiest / seconds / f64::from(plan.counts[at]),
-        simulated_utilisation: mean_busy(&simulated),
+        simulated_utilisation: verified.busy_for_load(&name).filter(|_| !simulated.is_empty()),
         predicted_life_years: planner.planned_life_years(solved, at),
         simulated_life_years: planner.simulated_life_years(solved, at, &simulated).filter(|_| !simulated.is_empty()),
     }
