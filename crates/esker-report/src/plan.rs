@@ -114,12 +114,13 @@ impl PlanSection<'_> {
         format!(
             "99 % of requests take at most {p99} in the busiest times; the model has {} for one right behind the \
              other. With idle devices the plan costs {}, and no mix of the {} types of devices is cheaper than {}: \
-             {} less.",
+             {} less{}.",
             words::time(plan.verified.predicted_p99_us),
             self.money(&plan.cost),
             words::count(self.plan.types as u64),
             self.money(&plan.bound),
             words::percent(plan.gap),
+            if self.plan.left_out.is_empty() { "" } else { ", apart from the devices in use that are named above" },
         )
     }
 

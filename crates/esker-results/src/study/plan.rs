@@ -42,7 +42,8 @@ pub struct WorkloadPlan {
     pub need: Need,
     /// Number of types of devices to choose from: products at their capacities on sale.
     pub types: usize,
-    /// Devices in use that the copies of the data cannot share evenly, in words: the plan leaves them out.
+    /// Devices in use that the copies of the data cannot share evenly, in words: the plan leaves them out, or counts
+    /// them as bought.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub left_out: Vec<String>,
     /// What adding up peaks would have asked for, and what is asked for second by second.
@@ -83,7 +84,7 @@ pub struct MixPlan {
     pub classes: Vec<PlacedClass>,
     /// Cost with idle devices: what the plan is chosen by.
     pub cost: f64,
-    /// No plan is cheaper than this.
+    /// No plan is cheaper than this, if devices in use that are left out are no part of it.
     pub bound: f64,
     /// By what share of its cost the plan can be too dear at most.
     pub gap: f64,

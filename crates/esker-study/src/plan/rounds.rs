@@ -1,6 +1,7 @@
 //! Plans, simulates the plan, and plans again with what that has shown.
 
-use esker_plan::{Constraint, demand};
+use esker_core::Bytes;
+use esker_plan::{Constraint, Plan, demand};
 use esker_results::study::Candidate;
 use esker_results::study::plan::{Peaks, PlanRound, WorkloadPlan};
 
@@ -46,6 +47,9 @@ impl Planner<'_> {
             }
         }
         self.hooks.tell("explaining the plan", 0, None);
+        let left_out = left_out(&self.settings.study, |name, capacity| {
+            plan.as_ref().map_or(0, |(solved, ..)| self.bought(&solved.solution.plan, name, capacity))
+        })?;
         let placed = plan.as_ref().map(|(solved, ..)| PlacedData::of(self, &solved.solution.plan));
         let plan = plan.map(|(solved, verified, corrections)| results::mix_plan(self, &solved, &corrections, verified));
         let plan = plan.transpose()?;
@@ -55,13 +59,20 @@ impl Planner<'_> {
             budgets: self.prepared.budgets.clone(),
             need: self.prepared.need.clone(),
             types: self.model.types.len(),
-            left_out: left_out(&self.settings.study)?,
+            left_out,
             peaks: self.peaks(),
             plan,
             no_plan,
             rounds,
         };
         Ok((plan, placed))
+    }
+
+    /// How many devices of a product and capacity a plan buys, for all copies.
+    fn bought(&self, plan: &Plan, name: &str, capacity: Bytes) -> u32 {
+        let types = self.model.types.iter().zip(&plan.counts);
+        let of_type = types.filter(|(one, _)| one.part.product.name == name && one.part.capacity.bytes == capacity);
+        of_type.map(|(one, count)| count.saturating_sub(one.installed) * self.prepared.need.copies.max(1)).sum()
     }
 
     fn corrected(&self, corrections: &mut Corrections, solved: &Solved, verified: &Candidate) -> Vec<String> {

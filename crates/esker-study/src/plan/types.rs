@@ -110,23 +110,44 @@ fn unmeasured(settings: &StudySettings) -> Result<Vec<Unmeasured<'_>>, StudyErro
     Ok(found)
 }
 
-/// Devices in use of which no copy of the data can have as many as the others, in words.
-pub(super) fn left_out(settings: &StudySettings) -> Result<Vec<String>, StudyError> {
+/// Devices in use of which no copy of the data can have as many as the others, in words. `bought` says how many devices
+/// of a product and capacity a plan buys.
+pub(super) fn left_out(
+    settings: &StudySettings,
+    bought: impl Fn(&str, Bytes) -> u32,
+) -> Result<Vec<String>, StudyError> {
     let copies = settings.data.copies.max(1);
     let mut all = Vec::new();
     for one in InUse::together(&settings.in_use).into_iter().filter(|one| one.count % copies > 0) {
         let (product, left) = (one.product(&settings.catalogue, copies)?, one.count % copies);
         let capacity = Capacity { bytes: one.capacity, dies: None };
         let part = Part { terms: Terms::InUse, ..Part::bought(product, capacity, left) };
-        all.push(format!(
-            "{} x {} are there: {copies} copies of the data use {}. The plan does not count the rest: it \
-             may be removed. Left where it is and idle, its electricity costs {} {} more.",
+        let more = bought(&product.name, one.capacity);
+        let currency = &settings.catalogue.currency;
+        let there = format!(
+            "{} x {} are there: {copies} copies of the data use {}.",
             one.count,
             Part { terms: Terms::Bought, ..part }.title(),
-            one.count - left,
-            words::money(part.cost(1, 0.0, &settings.running).total.as_f64()),
-            settings.catalogue.currency,
-        ));
+            one.count - left
+        );
+        let rest = if more >= left {
+            let purchase = Part { terms: Terms::Bought, ..part }.cost(1, 0.0, &settings.running).purchase.as_f64();
+            format!(
+                "Of the {more} more that the plan has, {left} {} there, too. All that it costs is said as if they were \
+                 bought: buy {} of them, and it costs {} {currency} less. No mix was looked for that has more use for \
+                 them.",
+                if left == 1 { "is" } else { "are" },
+                more - left,
+                words::money(purchase),
+            )
+        } else {
+            format!(
+                "The plan does not count the rest: it may be removed. Left where it is and idle, its electricity costs \
+                 {} {currency} more.",
+                words::money(part.cost(1, 0.0, &settings.running).total.as_f64()),
+            )
+        };
+        all.push(format!("{there} {rest}"));
     }
     Ok(all)
 }

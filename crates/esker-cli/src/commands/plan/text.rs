@@ -51,13 +51,14 @@ fn planned(plan: &MixPlan, one: &WorkloadPlan, currency: &str) -> String {
     let mut text = format!("{}\n", plan.title);
     text += &format!(
         "{} {currency} over {years}: {} to buy, {} for electricity as simulated. With idle devices, {} {currency}, and \
-         no mix is cheaper than {} {currency} ({} less).\n\n",
+         no mix is cheaper than {} {currency} ({} less){}.\n\n",
         words::money(cost.total),
         words::money(cost.purchase),
         words::money(cost.power),
         words::money(plan.cost),
         words::money(plan.bound),
         words::percent(plan.gap),
+        if one.left_out.is_empty() { "" } else { ", apart from the devices that are named above" },
     );
     text += &verified(plan, one);
     text += &format!("\n{}", devices(plan));

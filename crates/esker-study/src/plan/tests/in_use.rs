@@ -1,5 +1,7 @@
 //! Plans with devices that are there already.
 
+use esker_core::words;
+
 use super::*;
 
 /// What is in use stays, and costs electricity only.
@@ -85,15 +87,7 @@ fn a_drive_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
 #[test]
 fn a_disk_in_use_and_a_bought_one_are_striped_as_two_bought_ones_are() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("read.spc");
-    let line = |number: u64| format!("0,{},4096,R,{:.6}\n", number * 7_919 % 4_096 * 2_048, number as f64 / 20.0);
-    std::fs::write(&path, (0..62 * 20).map(line).collect::<String>()).unwrap();
-    let of = |have: &[(f64, u32)]| {
-        let mut settings = asked(&path, small().only(&["toshiba-mg10"]).unwrap());
-        settings.data.capacity = Some(Bytes(30_000_000_000_000));
-        settings.budgets.p99_us = Some(100_000.0);
-        StudySettings { in_use: in_use("toshiba-mg10", have), ..settings }
-    };
+    let of = |have: &[(f64, u32)]| StudySettings { in_use: in_use("toshiba-mg10", have), ..read(folder.path()) };
     half_in_use(of, 20.0);
 }
 
@@ -175,6 +169,35 @@ fn devices_that_copies_cannot_share_evenly_are_named() {
     assert!(said.starts_with("3 x Toshiba MG10, 20 TB are there: 2 copies of the data use 2. "), "{said}");
     assert!(said.contains("The plan does not count the rest: it may be removed."), "{said}");
     let (odd, even) = (odd.plan.unwrap(), even.plan.unwrap());
+    assert!(odd.devices.iter().all(|one| one.product != "toshiba-mg10" || one.count == one.in_use), "{}", odd.title);
     let draws = |mix: &MixPlan| mix.constraints.iter().find(|one| one.name == "power").unwrap().used;
     assert_eq!((odd.cost, draws(&odd)), (even.cost, draws(&even)));
+}
+
+/// 20 reads of 4 KiB a second, for disks.
+fn read(folder: &Path) -> StudySettings {
+    let path = folder.join("read.spc");
+    let line = |number: u64| format!("0,{},4096,R,{:.6}\n", number * 7_919 % 4_096 * 2_048, number as f64 / 20.0);
+    std::fs::write(&path, (0..62 * 20).map(line).collect::<String>()).unwrap();
+    let mut settings = asked(&path, small().only(&["toshiba-mg10"]).unwrap());
+    settings.data.capacity = Some(Bytes(30_000_000_000_000));
+    settings.budgets.p99_us = Some(100_000.0);
+    settings
+}
+
+/// Two disks for each of two copies, of which three are there: the third is one of those that the plan has more.
+#[test]
+fn a_device_that_copies_cannot_share_evenly_is_one_of_those_that_are_bought() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = StudySettings { in_use: in_use("toshiba-mg10", &[(20.0, 3)]), ..read(folder.path()) };
+    asked.data.copies = 2;
+    let found = planned_with(PlanSettings { rounds: 1, ..settings(asked) });
+    let mix = found.plan.unwrap_or_else(|| panic!("{:?}", found.no_plan));
+    let disks = mix.devices.iter().find(|one| one.product == "toshiba-mg10").unwrap();
+    assert_eq!((disks.in_use, disks.count), (2, 4), "{}", mix.title);
+    let [said] = &found.left_out[..] else { panic!("{:?}", found.left_out) };
+    assert!(said.contains("Of the 2 more that the plan has, 1 is there, too."), "{said}");
+    let price = small().product("toshiba-mg10").unwrap().purchase(Bytes(20_000_000_000_000)).as_f64();
+    assert!(said.contains(&format!("buy 1 of them, and it costs {} USD less", words::money(price))), "{said}");
+    assert!(!said.contains("removed"), "{said}");
 }
