@@ -108,6 +108,22 @@ pub struct MixPlan {
     pub verified: Verified,
 }
 
+impl MixPlan {
+    /// Says why `simulated_life_years` are those of random writes; `None` if they are not, or if there are none.
+    pub fn why_lives_are_of_random_writes(&self) -> Option<String> {
+        self.devices.iter().find(|one| one.simulated_life_years.is_some())?;
+        match &self.verified.design.endurance {
+            Some(endurance) if endurance.judged => None,
+            Some(endurance) => Some(format!("Flash life, simulated: {}", endurance.basis)),
+            None => Some(
+                "Flash life, simulated: write amplification is not measured of a plan that misses another budget. Life \
+                 is judged as if all were written at random."
+                    .into(),
+            ),
+        }
+    }
+}
+
 /// Devices of one type in a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -135,7 +151,8 @@ pub struct PlannedDevices {
     /// random; absent without flash.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub predicted_life_years: Option<f64>,
-    /// Likewise, with the bytes and the write amplification of the simulation.
+    /// Likewise, with the bytes of the simulation and its write amplification, or that of random writes where it had
+    /// not settled (`verified.design.endurance.judged`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub simulated_life_years: Option<f64>,
 }

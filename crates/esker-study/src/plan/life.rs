@@ -2,6 +2,7 @@
 //! of a design together; of several products, one may wear out before the others.
 
 use esker_results::DeviceReport;
+use esker_results::study::Candidate;
 
 use super::planner::Planner;
 use super::solved::Solved;
@@ -19,20 +20,23 @@ impl Planner<'_> {
         self.life_years(solved, at, written, self.model.types[at].times.random_amplification)
     }
 
-    /// Likewise of the simulated `devices` of the type, with what they wrote and their own amplification; that of
-    /// random writes where they wrote too little to have one.
-    pub(super) fn simulated_life_years(&self, solved: &Solved, at: usize, devices: &[&DeviceReport]) -> Option<f64> {
+    /// Likewise of the simulated `devices` of the type, with what they wrote. Without devices `None`.
+    ///
+    /// In the measured run a drive also cleans what filling it had left over. So its own amplification there only says
+    /// how it differs from the others: all together have that which has settled. Where none has, all counts as written
+    /// at random, as in studies.
+    pub(super) fn simulated_life_years(
+        &self,
+        (solved, verified): (&Solved, &Candidate),
+        at: usize,
+        devices: &[&DeviceReport],
+    ) -> Option<f64> {
         let random = self.model.types[at].times.random_amplification;
-        let flash = devices.iter().filter_map(|device| Some((device, device.flash.as_ref()?)));
-        let (mut written, mut programmed) = (0.0, 0.0);
-        for (device, flash) in flash {
-            let page_bytes = device.capacity_bytes as f64 / flash.pages.host.max(1) as f64;
-            let bytes = flash.host_page_writes as f64 * page_bytes;
-            written += bytes;
-            programmed += bytes * flash.write_amplification.unwrap_or(random);
-        }
-        let amplification = if written > 0.0 { programmed / written } else { random };
-        self.life_years(solved, at, written, amplification)
+        let all: Vec<&DeviceReport> = verified.devices.values().collect();
+        let ((written, own), (_, all)) = (self::written(devices, random), self::written(&all, random));
+        let settled = verified.endurance.as_ref().and_then(|endurance| endurance.write_amplification);
+        let amplification = settled.map_or(random, |settled| (own * settled / all).max(1.0));
+        self.life_years(solved, at, written, amplification).filter(|_| !devices.is_empty())
     }
 
     /// `written`: bytes in the trace.
@@ -53,4 +57,18 @@ impl Planner<'_> {
         };
         Some(lifetime_years(&wear).0)
     }
+}
+
+/// Bytes that `devices` wrote in the measured run, and how many programs each cost; those of random writes where they
+/// wrote too little to tell.
+fn written(devices: &[&DeviceReport], random: f64) -> (f64, f64) {
+    let flash = devices.iter().filter_map(|device| Some((device, device.flash.as_ref()?)));
+    let (mut written, mut programmed) = (0.0, 0.0);
+    for (device, flash) in flash {
+        let page_bytes = device.capacity_bytes as f64 / flash.pages.host.max(1) as f64;
+        let bytes = flash.host_page_writes as f64 * page_bytes;
+        written += bytes;
+        programmed += bytes * flash.write_amplification.unwrap_or(random);
+    }
+    (written, if written > 0.0 { programmed / written } else { random })
 }

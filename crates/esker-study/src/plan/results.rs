@@ -65,7 +65,7 @@ fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candida
         predicted_utilisation: busiest / seconds / f64::from(plan.counts[at]),
         simulated_utilisation: verified.busy_for_load(&name).filter(|_| !simulated.is_empty()),
         predicted_life_years: planner.planned_life_years(solved, at),
-        simulated_life_years: planner.simulated_life_years(solved, at, &simulated).filter(|_| !simulated.is_empty()),
+        simulated_life_years: planner.simulated_life_years((solved, verified), at, &simulated),
     }
 }
 

@@ -102,7 +102,8 @@ fn devices(plan: &MixPlan) -> String {
             life(one.simulated_life_years),
         ]);
     }
-    rows.render()
+    let why = plan.why_lives_are_of_random_writes().map_or_else(String::new, |why| format!("{why}\n"));
+    rows.render() + &why
 }
 
 fn life(years: Option<f64>) -> String {

@@ -201,3 +201,20 @@ fn a_device_that_copies_cannot_share_evenly_is_one_of_those_that_are_bought() {
     assert!(said.contains(&format!("buy 1 of them, and it costs {} USD less", words::money(price))), "{said}");
     assert!(!said.contains("removed"), "{said}");
 }
+
+/// A drive that was filled cleans in idle times. Beside one small write a second that is nearly all that it does, and
+/// says nothing of the years.
+#[test]
+fn what_filling_left_to_clean_takes_nothing_of_the_life_of_flash() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = written(folder.path(), 0.5, &[]);
+    let line = |number: u64| format!("0,{},4096,W,{number}.000000\n", number * 7_919 % 4_096 * 256);
+    std::fs::write(&asked.traces[0], (0..62).map(line).collect::<String>()).unwrap();
+    asked.data.capacity = Some(Bytes(500_000_000_000));
+    let mix = planned(asked).unwrap().plan.unwrap();
+    let drive = &mix.devices[0];
+    assert!(drive.simulated_life_years.unwrap() > 0.9 * drive.predicted_life_years.unwrap(), "{drive:?}");
+    let endurance = mix.verified.design.endurance.as_ref().unwrap();
+    let why = mix.why_lives_are_of_random_writes().expect("amplification has not settled");
+    assert!(!endurance.judged && why.contains(&endurance.basis), "{why}");
+}
