@@ -194,15 +194,17 @@ impl Planner<'_> {
         let counts = solved.solution.plan.counts.iter().enumerate();
         let bought = counts.filter(|(at, count)| **count > self.model.types[*at].installed).map(|(at, _)| at);
         let mut prices = Vec::new();
+        // The problem has the cost of a device of each copy, together.
+        let copies = f64::from(self.prepared.need.copies.max(1));
         for at in bought {
             let found = break_even(&solved.problem, at, &SETTINGS, &mut observer(self.hooks));
             self.hooks.check()?;
             let up_to = match found.map_err(fault)? {
-                BreakEven::Price(price) => Some(price),
+                BreakEven::Price(price) => Some(price / copies),
                 BreakEven::Always => None,
                 BreakEven::Never | BreakEven::Unknown => continue,
             };
-            let cost = solved.problem.types[at].cost;
+            let cost = solved.problem.types[at].cost / copies;
             prices.push(BreakEvenPrice { title: self.model.types[at].title(), cost, up_to });
         }
         Ok(prices)

@@ -183,7 +183,7 @@ fn others(plan: &MixPlan, currency: &str) -> String {
     for one in &plan.break_even {
         let up_to =
             one.up_to.map_or("at any price".into(), |price| format!("up to {} {currency}", words::money(price)));
-        text += &format!("{} is bought {up_to}, and costs {}.\n", one.title, words::money(one.cost));
+        text += &format!("{} is bought {up_to} each, and costs {}.\n", one.title, words::money(one.cost));
     }
     text
 }

@@ -200,6 +200,9 @@ fn a_device_that_copies_cannot_share_evenly_is_one_of_those_that_are_bought() {
     let price = small().product("toshiba-mg10").unwrap().purchase(Bytes(20_000_000_000_000)).as_f64();
     assert!(said.contains(&format!("buy 1 of them, and it costs {} USD less", words::money(price))), "{said}");
     assert!(!said.contains("removed"), "{said}");
+    // Prices are those of one device, as in the table.
+    let bought = &mix.break_even[0];
+    assert!((bought.cost - disks.cost_each).abs() < 1e-6, "{bought:?} {disks:?}");
 }
 
 /// A drive that was filled cleans in idle times. Beside one small write a second that is nearly all that it does, and
