@@ -90,6 +90,32 @@ fn the_maps_of_volumes_put_each_range_where_the_experiment_has_it() {
     assert!(of_experiment.iter().any(|device| *device != of_experiment[0]), "{of_experiment:?}");
     let readme = std::fs::read_to_string(folder.path().join("plan/README.txt")).unwrap();
     assert!(readme.contains("esker volume create ho-st.3.volume --device disk"), "{readme}");
+    makes_volumes_of_partitions(&folder.path().join("plan"), &readme);
+}
+
+/// The commands as they stand, on files as large as is said in place of partitions.
+fn makes_volumes_of_partitions(plan: &std::path::Path, readme: &str) {
+    let lines: Vec<&str> = readme.lines().collect();
+    let commands = lines.windows(2).filter(|pair| pair[0].contains("esker volume create"));
+    let mut files = std::collections::BTreeSet::new();
+    for pair in commands {
+        let (command, sizes) = (pair[0], pair[1].trim().trim_start_matches("# "));
+        let mut command = command.replace("=/dev/", "=");
+        for (file, size) in sizes.split(", ").map(|one| one.split_once(" of ").unwrap()) {
+            let file = file.trim_start_matches("/dev/");
+            command = command.replace(&format!("={file} "), &format!("={file},{size} "));
+            assert!(files.insert(file.to_string()), "{file} belongs to another volume: {readme}");
+        }
+        esker_ok(plan, &command.split_whitespace().skip(1).collect::<Vec<&str>>());
+    }
+    let of_second = files.iter().filter(|file| file.ends_with("p2")).count();
+    assert!(of_second > 1 && files.len() == 2 * of_second, "{files:?}");
+    for (volume, end_gib) in [("ho-st.3.volume", 8.39), ("host.0.volume", 8.0)] {
+        let checked = esker_ok(plan, &["volume", "check", volume]).stdout;
+        let size = checked.lines().find_map(|line| line.split_once(": hybrid of ")).unwrap().1;
+        let gib: f64 = size.strip_suffix(" GiB").unwrap_or_else(|| panic!("{checked}")).parse().unwrap();
+        assert!(gib >= end_gib, "{checked}");
+    }
 }
 
 /// A folder that holds anything is refused before the work, and stays as it was.

@@ -38,6 +38,8 @@ pub struct PlacedVolume {
     pub name: String,
     /// The device of each range that is asked for, by addresses of the traces.
     pub map: RangeMap,
+    /// Bytes of its ranges on each device, in the order of the parts.
+    pub bytes_on: Vec<Bytes>,
     /// The byte behind the last range.
     pub end: Bytes,
 }
@@ -62,11 +64,16 @@ impl PlacedData {
         let names = planner.workload.traces().volumes();
         let volume = |(number, ranges): (u32, Vec<PinnedRange>)| PlacedVolume {
             name: names.get(number as usize).cloned().unwrap_or_else(|| number.to_string()),
+            bytes_on: (0..parts.len()).map(|part| bytes_on(&ranges, part)).collect(),
             end: ranges.last().map_or(Bytes::ZERO, |last| Bytes(last.start.0 + last.length.0)),
             map: RangeMap::new(ranges, parts.iter().map(|part| part.name.as_str())),
         };
         Self { volumes: of_volumes.into_iter().map(volume).collect(), parts }
     }
+}
+
+fn bytes_on(ranges: &[PinnedRange], part: usize) -> Bytes {
+    Bytes(ranges.iter().filter(|range| usize::from(range.device) == part).map(|range| range.length.0).sum())
 }
 
 /// Takes the ranges out of the experiment of a plan, whose hybrid then follows the file `map` instead. `None` if the

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
-use esker_core::words;
+use esker_core::{Bytes, words};
 use esker_results::study::plan::{MixPlan, PlanReport};
 use esker_study::{PlacedData, PlacedPart, PlacedVolume, ranges_of_experiment};
 
@@ -153,19 +153,54 @@ fn readme(plan: &MixPlan, placed: &PlacedData, has_map: bool, volumes: &[VolumeM
     if volumes.is_empty() {
         return text + "\nAll data are on devices of one kind, so that a volume needs no map.\n";
     }
-    text += "\nA volume that follows the plan, with your devices in place of those in /dev; what the plan does not\n\
-             name goes to the first device that has room:\n";
-    // Data that nobody asks for are kept off flash.
-    let (flash, others): (Vec<&PlacedPart>, Vec<_>) = placed.parts.iter().partition(|part| part.is_flash);
-    let devices = others.into_iter().chain(flash).map(|part| format!(" --device {0}=/dev/{0}", part.name));
-    let devices: String = devices.collect();
-    for VolumeMap { name, .. } in volumes {
-        let stem = name.trim_end_matches(".map");
-        let (file, map) = (quote(&format!("{stem}.volume")), quote(name));
-        text += &format!("  esker volume create {file}{devices} --policy fast-first --map {map}\n");
-    }
+    text += &how_to_make(placed, volumes);
     text += "A volume that is there, and has devices of these names, takes a map by `esker volume set --map`.\n";
     text
+}
+
+/// The commands that make the volumes. A device belongs to one volume, so that several volumes take a partition each.
+fn how_to_make(placed: &PlacedData, volumes: &[VolumeMap<'_>]) -> String {
+    let mut text = match volumes.len() {
+        1 => "\nA volume that follows the plan, with your devices in place of those in /dev;".to_string(),
+        _ => "\nVolumes that follow the plan. Each takes a partition of its own of every device, at least as large as \
+              said\nbelow its command, and larger in proportion where the volume has more data than the trace touches. \
+              Put yours\nin place of those in /dev;"
+            .to_string(),
+    };
+    text += " what the plan does not\nname goes to the first device that has room:\n";
+    // Data that nobody asks for are kept off flash.
+    let (flash, others): (Vec<usize>, Vec<_>) = (0..placed.parts.len()).partition(|&part| placed.parts[part].is_flash);
+    let order = [others, flash].concat();
+    for (number, VolumeMap { name, volume }) in (1..).zip(volumes) {
+        let place = |part: usize| match volumes.len() {
+            1 => format!("/dev/{}", placed.parts[part].name),
+            _ => format!("/dev/{}p{number}", placed.parts[part].name),
+        };
+        let devices = order.iter().map(|&part| format!(" --device {}={}", placed.parts[part].name, place(part)));
+        let stem = name.trim_end_matches(".map");
+        let (file, map) = (quote(&format!("{stem}.volume")), quote(name));
+        text +=
+            &format!("  esker volume create {file}{} --policy fast-first --map {map}\n", devices.collect::<String>());
+        if volumes.len() > 1 {
+            let size = |&part: &usize| format!("{} of {}", place(part), partition(volume, part, order[0]));
+            text += &format!("    # {}\n", order.iter().map(size).collect::<Vec<_>>().join(", "));
+        }
+    }
+    text
+}
+
+/// The size of the partition that a volume takes of a device: for its ranges there and, on the `first` device, for all
+/// other addresses up to its end.
+fn partition(volume: &PlacedVolume, part: usize, first: usize) -> Bytes {
+    const STEP: u64 = 16 << 20;
+    /// For what the volume itself keeps on each device.
+    const STRUCTURES: u64 = 64 << 20;
+    let on = |part: usize| volume.bytes_on.get(part).map_or(0, |bytes| bytes.0);
+    let named: u64 = volume.bytes_on.iter().map(|bytes| bytes.0).sum();
+    let rest = if part == first { volume.end.0.saturating_sub(named) } else { 0 };
+    let data = on(part).saturating_add(rest);
+    // A twentieth stays free, so that extents can move; and there is some to spare.
+    Bytes(data.saturating_add(data / 10).saturating_add(STRUCTURES).next_multiple_of(STEP))
 }
 
 #[cfg(test)]
