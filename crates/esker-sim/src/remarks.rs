@@ -25,6 +25,7 @@ pub(crate) fn undrained(run: &RunSettings, made: usize, results: &RunResults) ->
 pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &RunResults) -> Vec<String> {
     let settings = &experiment.workload;
     let mut remarks = Vec::new();
+    remarks.extend(workload.traces().into_iter().flat_map(Traces::notes).cloned());
     remarks.extend(workload.traces().and_then(Traces::remark).map(str::to_string));
     if settings.queue_depth.is_none() {
         remarks.extend(workload.unlikely_rate(settings.time_scale()));

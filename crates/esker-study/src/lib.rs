@@ -61,7 +61,6 @@ use esker_trace::{ReadOptions, group_inputs};
 
 pub use error::{DesignFault, StudyError};
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
-pub use load::remarks;
 pub use models::{builtin_catalogue, read_catalogue};
 pub use need::DataSettings;
 pub use offers::InUse;

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use esker_core::{Nanos, unlikely_rate, words};
 use esker_results::profile::Profile;
 use esker_sim::{Extent, TraceInput, Traces, Workload, read_trace};
-use esker_trace::{
-    Characteriser, CharacteriserSettings, DenseMap, Operation, ReadNotes, ReadOptions, Record, TraceReader,
-};
+use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, ReadOptions, Record, TraceReader};
 
 use crate::busy::Stretch;
 use crate::{Hooks, StudyError};
@@ -82,7 +80,7 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
     if has_times && duration > Nanos::LAST {
         return Err(StudyError::TooLong { name, years: duration.0 / Nanos::from_secs(365 * 86_400).0 });
     }
-    let mut notes = remarks(reader.notes());
+    let mut notes = reader.notes().lines();
     if has_times {
         let (requests, volumes) = (reader.notes().records, reader.volumes().len() as u64);
         notes.extend(unlikely_rate(requests, extent.bytes(), duration.as_secs_f64(), volumes));
@@ -103,29 +101,6 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
 
 fn short(reader: &TraceReader) -> &'static str {
     reader.format().name
-}
-
-/// Returns the reader's notes as sentences for the report.
-pub fn remarks(notes: &ReadNotes) -> Vec<String> {
-    let mut remarks = notes.remarks.clone();
-    if notes.reordered > 0 {
-        remarks.push(format!(
-            "{} records came later than one with a later time and were put into their place (at most {} back).",
-            notes.reordered, notes.largest_step_back
-        ));
-    }
-    if notes.bad_lines > 0 {
-        remarks.push(format!(
-            "{} broken lines were skipped; the first: {}.",
-            notes.bad_lines,
-            notes.bad_line_messages.first().map_or("", String::as_str)
-        ));
-    }
-    if !notes.ignored.is_empty() {
-        let kinds: Vec<String> = notes.ignored.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
-        remarks.push(format!("Lines that are no requests were passed over: {}.", kinds.join(", ")));
-    }
-    remarks
 }
 
 /// Reads one trace as a workload of its own.

@@ -64,6 +64,26 @@ impl ReadNotes {
         }
     }
 
+    /// Returns what is to know of the records that were read, in sentences.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.remarks.clone();
+        if self.reordered > 0 {
+            lines.push(format!(
+                "{} records came later than one with a later time and were put into their place (at most {} back).",
+                self.reordered, self.largest_step_back
+            ));
+        }
+        if self.bad_lines > 0 {
+            let first = self.bad_line_messages.first().map_or("", String::as_str);
+            lines.push(format!("{} broken lines were skipped; the first: {first}.", self.bad_lines));
+        }
+        if !self.ignored.is_empty() {
+            let kinds: Vec<String> = self.ignored.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            lines.push(format!("Lines that are no requests were passed over: {}.", kinds.join(", ")));
+        }
+        lines
+    }
+
     /// Adds a remark, once.
     pub(crate) fn remark(&mut self, text: impl Into<String>) {
         let text = text.into();

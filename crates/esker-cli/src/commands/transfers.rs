@@ -6,7 +6,7 @@ use esker_core::{Bytes, Nanos, Ratio};
 use esker_curves::CurveObjects;
 use esker_trace::{AreaSet, DenseMap, Operation, Spool, TraceReader};
 
-use super::trace::{check_given_once, no_requests, read_options};
+use super::trace::{check_given_once, no_requests, print_notes, read_options};
 use crate::args::{Common, CurveObject, ReadArguments};
 use crate::cancel;
 use crate::failure::Failure;
@@ -74,6 +74,8 @@ impl Transfers {
             let name = traces[0].display();
             return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
         }
+        drop(bar);
+        print_notes(reader.notes(), common);
         let spool = spool.finish(reader.volumes().to_vec())?;
         let map = if sampled || spool.volumes().len() > 1 { Some(side_by_side(&spool)?) } else { None };
         Ok(Self { spool, map, times, count: transfers })

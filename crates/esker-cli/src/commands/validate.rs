@@ -10,7 +10,7 @@ use esker_trace::TraceReader;
 
 use super::sim::failure;
 use super::study::quote;
-use super::trace::read_options;
+use super::trace::{print_notes, read_options};
 use crate::args::{Common, ValidateArguments};
 use crate::failure::Failure;
 use crate::output::{self, Content, Output, Outputs, json};
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &ValidateArguments, common: &Common) -> Result<Exit
     let mut assembly = system.assemble(seed)?;
     let mut reader = TraceReader::open_measured(&arguments.measured, &read_options(&arguments.read))?;
     let requests = read_measured(&mut reader).map_err(failure)?;
+    print_notes(reader.notes(), common);
     let classes = validate(&mut *assembly.device, &requests).map_err(failure)?;
     let all = classes.first().expect("there is at least one request");
     let results = ValidationResults {

@@ -1,10 +1,15 @@
 //! `esker trace` from end to end.
 
+use std::fs;
+use std::path::Path;
+
+use esker_core::Nanos;
+use esker_trace::{Operation, Record, TraceWriter, VolumeIndex};
 use serde_json::Value;
 
-use crate::support::{esker_ok, folder_with_trace};
+use crate::support::{esker_ok, esker_refuses, folder_with_trace};
 
-fn info(folder: &std::path::Path, trace: &str) -> Value {
+fn info(folder: &Path, trace: &str) -> Value {
     serde_json::from_str(&esker_ok(folder, &["trace", "info", trace, "--json"]).stdout).unwrap()
 }
 
@@ -73,4 +78,59 @@ fn profiles_keep_their_schema() {
         first["unheard_of"] = 1.into();
         assert!(!jsonschema::is_valid(&schema, &profiles), "the schema allows anything");
     }
+}
+
+/// A recording of two sections, `cut.esker` without the end of the second, and `short.esker` without that of the first.
+fn cut_recordings(folder: &Path) {
+    let whole = folder.join("whole.esker");
+    let file = fs::File::create(&whole).unwrap();
+    let mut writer = TraceWriter::create("esker", Box::new(file), &["0".to_string()]).unwrap();
+    let record = |number: u64| Record {
+        at: Nanos::from_micros(number * 100),
+        offset: number * 4096,
+        length: 4096,
+        volume: VolumeIndex(0),
+        operation: if number % 2 == 0 { Operation::Write } else { Operation::Read },
+        response: None,
+    };
+    let ends = [0, 100].map(|first| {
+        (first..first + 100).for_each(|number| writer.push(&record(number)).unwrap());
+        writer.write_waiting().unwrap();
+        fs::metadata(&whole).unwrap().len() as usize
+    });
+    writer.finish().unwrap();
+    let bytes = fs::read(&whole).unwrap();
+    fs::write(folder.join("short.esker"), &bytes[..ends[0] - 1]).unwrap();
+    fs::write(folder.join("cut.esker"), &bytes[..ends[1] - 1]).unwrap();
+}
+
+#[test]
+fn every_command_says_that_its_trace_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    cut_recordings(folder.path());
+    let experiment = "[workload]\ntrace = \"cut.esker\"\n[device.disk]\nkind = \"hdd\"\n\
+                      preset = \"ibm-ultrastar-36z15\"\n[run]\ntarget = \"disk\"\n";
+    fs::write(folder.path().join("cut.toml"), experiment).unwrap();
+    esker_ok(folder.path(), &["volume", "create", "small.volume", "--kind", "array", "--device", "one=one.img,8MiB"]);
+    for command in [
+        &["trace", "info", "cut.esker"][..],
+        &["trace", "convert", "cut.esker", "-o", "cut.spc"],
+        &["trace", "filter", "cut.esker", "--head", "1000", "-o", "head.spc"],
+        &["trace", "generate", "--like", "cut.esker", "-o", "alike.spc"],
+        &["mrc", "cut.esker"],
+        &["cache", "cut.esker", "--policy", "lru"],
+        &["model", "predict", "kim-slc", "cut.esker", "--fullness", "50%"],
+        &["sim", "cut.toml"],
+        &["volume", "replay", "small.volume", "cut.esker", "--depth", "8", "--overwrite"],
+    ] {
+        let run = esker_ok(folder.path(), command);
+        let said = run.stdout + &run.stderr;
+        assert_eq!(said.matches("the trace was cut off").count(), 1, "{command:?}: {said}");
+    }
+    let results: Value = serde_json::from_str(&esker_ok(folder.path(), &["sim", "cut.toml", "--json"]).stdout).unwrap();
+    assert!(results["remarks"].to_string().contains("was cut off"), "{}", results["remarks"]);
+    let quiet = esker_ok(folder.path(), &["mrc", "cut.esker", "-q"]);
+    assert!(!quiet.stderr.contains("cut off"), "{}", quiet.stderr);
+    let error = esker_refuses(folder.path(), &["trace", "info", "short.esker"]);
+    assert!(error.contains("short.esker has no requests; the trace was cut off"), "{error}");
 }

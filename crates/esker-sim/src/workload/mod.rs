@@ -98,7 +98,12 @@ impl Workload {
         let workload = Self { marks, ..Self::recorded(traces, extent, &touched, settings.passes) };
         if workload.is_empty() {
             let message = "no request of the trace is left to replay";
-            return Err(ConfigError::new("workload.trace", Problem::new(message)).into());
+            let notes = workload.traces().map_or(&[][..], Traces::notes);
+            let problem = match notes.is_empty() {
+                true => Problem::new(message),
+                false => Problem::with_hint(message, notes.join("; ")),
+            };
+            return Err(ConfigError::new("workload.trace", problem).into());
         }
         Ok(workload)
     }
@@ -125,7 +130,7 @@ impl Workload {
         });
         let spool = Spool::from_records(counted, volumes)?;
         let has_times = extent.duration() > Nanos::ZERO;
-        let input = TraceInput { name: String::new(), spool, has_times, absolute: false };
+        let input = TraceInput { name: String::new(), spool, has_times, absolute: false, notes: Vec::new() };
         Ok(Self::of(Traces::of([input]), extent, &touched))
     }
 

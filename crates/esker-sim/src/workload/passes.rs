@@ -106,7 +106,7 @@ mod tests {
             extent.add(&record);
         }
         let spool = writer.finish(vec!["0".into()]).unwrap();
-        let input = TraceInput { name: String::new(), spool, has_times: true, absolute: false };
+        let input = TraceInput { name: String::new(), spool, has_times: true, absolute: false, notes: Vec::new() };
         (Traces::of([input]), extent)
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
 use esker_config::ConfigError;
 use esker_trace::{
-    Filter, Filtered, ReadOptions, Record, SpoolWriter, TouchedAreas, TraceError, TraceReader, group_inputs,
+    Filter, Filtered, ReadNotes, ReadOptions, Record, SpoolWriter, TouchedAreas, TraceError, TraceReader, group_inputs,
 };
 
 use super::input::TraceInput;
@@ -31,41 +31,44 @@ pub fn read_trace(
     let mut spool = SpoolWriter::default();
     let (batches, parsed) = sync_channel::<Batch>(BATCHES_WAITING);
     let (used, empties) = channel::<Vec<Record>>();
-    let volumes = std::thread::scope(|scope| {
+    let (volumes, notes) = std::thread::scope(|scope| {
         let parsing = &mut *reader;
         let parser = scope.spawn(move || parse(parsing, filter, go_on, &batches, &empties));
-        for Batch { mut records, volumes } in parsed {
+        for Batch { mut records, volumes, notes } in parsed {
             let more = each(&mut records);
             records.iter().try_for_each(|record| spool.push(record))?;
             if !more {
                 // An error that the parser met further on does not matter.
-                return Ok(volumes);
+                return Ok((volumes, notes));
             }
             let _ = used.send(records);
         }
         parser.join().expect("the parser does not panic")
     })?;
+    let notes = notes.lines();
     let spool = spool.finish(reader.volumes()[..volumes].to_vec())?;
     let has_times = reader.notes().has_times;
     let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);
     let absolute = reader.format().build.are_absolute(first);
-    Ok(TraceInput { name: name.to_string(), spool, has_times, absolute })
+    Ok(TraceInput { name: name.to_string(), spool, has_times, absolute, notes })
 }
 
-/// Records, and the number of volumes known after parsing them.
+/// Records, with the number of volumes and the notes after parsing them: the parser may be further on when they are
+/// the last ones.
 struct Batch {
     records: Vec<Record>,
     volumes: usize,
+    notes: ReadNotes,
 }
 
-/// Sends all batches. Returns the number of volumes.
+/// Sends all batches. Returns the number of volumes, and the notes.
 fn parse(
     reader: &mut TraceReader,
     mut filter: Option<&mut Filter>,
     go_on: &(dyn Fn(&TraceReader) -> bool + Sync),
     batches: &SyncSender<Batch>,
     empties: &Receiver<Vec<Record>>,
-) -> Result<usize, TraceError> {
+) -> Result<(usize, ReadNotes), TraceError> {
     let mut ended = false;
     while !ended {
         let mut records = empties.try_recv().unwrap_or_default();
@@ -86,11 +89,12 @@ fn parse(
             }
             records = kept;
         }
-        if batches.send(Batch { records, volumes: reader.volumes().len() }).is_err() {
+        let (volumes, notes) = (reader.volumes().len(), reader.notes().clone());
+        if batches.send(Batch { records, volumes, notes }).is_err() {
             break;
         }
     }
-    Ok(reader.volumes().len())
+    Ok((reader.volumes().len(), reader.notes().clone()))
 }
 
 /// The traces read, with their extent.

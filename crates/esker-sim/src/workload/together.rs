@@ -17,6 +17,7 @@ pub struct Traces {
     volumes: Vec<String>,
     has_times: bool,
     remark: Option<String>,
+    notes: Vec<String>,
 }
 
 /// Position of a trace among the others.
@@ -37,20 +38,27 @@ impl Traces {
         let has_times = relation.has_times(&inputs);
         let first = |spool: &Spool| spool.times().map(|(first, _)| first);
         let earliest = inputs.iter().filter_map(|input| first(&input.spool)).min().unwrap_or_default();
-        let mut names = Names::new(inputs.len() > 1, relation.one_system());
-        let mut parts = Vec::new();
-        for TraceInput { name, spool, .. } in inputs {
+        let several = inputs.len() > 1;
+        let mut names = Names::new(several, relation.one_system());
+        let (mut parts, mut notes) = (Vec::new(), Vec::new());
+        for TraceInput { name, spool, notes: own_notes, .. } in inputs {
+            notes.extend(own_notes.into_iter().map(|note| if several { format!("{name}: {note}") } else { note }));
             let own = first(&spool).unwrap_or_default();
             let zero = if relation.keeps_times() { earliest } else { own };
             let volumes = spool.volumes().iter().map(|volume| names.number(&name, volume)).collect();
             parts.push((spool, TracePlace { volumes, zero }));
         }
-        Self { parts, volumes: names.finish(), has_times, remark: relation.remark() }
+        Self { parts, volumes: names.finish(), has_times, remark: relation.remark(), notes }
     }
 
     /// Says what was assumed of several traces: of their times, and of volumes of the same name.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
+    }
+
+    /// Returns what their readers say of them, in sentences; of several, each with the name of its trace.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns the records that arrive when `within` says so, with their times.
@@ -59,7 +67,8 @@ impl Traces {
         let spool = Spool::from_records(records, self.volumes.clone())?;
         let volumes = (0..self.volumes.len() as u32).map(VolumeIndex).collect();
         let place = TracePlace { volumes, zero: Nanos::ZERO };
-        Ok(Self { parts: vec![(spool, place)], volumes: self.volumes.clone(), remark: None, ..*self })
+        let (parts, volumes) = (vec![(spool, place)], self.volumes.clone());
+        Ok(Self { parts, volumes, has_times: self.has_times, remark: None, notes: Vec::new() })
     }
 
     /// Returns the names of the volumes, by number.
@@ -196,7 +205,7 @@ mod tests {
         };
         let records = seconds.iter().flat_map(|&second| (0..volumes.len()).map(move |volume| record(second, volume)));
         let spool = Spool::from_records(records, volumes.iter().map(ToString::to_string).collect()).unwrap();
-        TraceInput { name: name.into(), spool, has_times: true, absolute }
+        TraceInput { name: name.into(), spool, has_times: true, absolute, notes: Vec::new() }
     }
 
     fn combined(inputs: Vec<TraceInput>) -> (Vec<(u64, u32)>, Vec<String>, String) {

@@ -41,6 +41,8 @@ A format that is missing is [one file](../CONTRIBUTING.md#a-trace-format-step-by
   late and passes at most 65,536 records (to within 256); `--reorder` and `--reorder-records` change these limits.
   The number of such records is reported. A record farther out of order is an error. Records with equal times keep
   their order.
+- **Notes**: a line on standard error, or a remark in the results, says what was skipped, sorted or passed over, and
+  that a trace in esker's own format was cut off; every command that reads a trace does so, unless with `--quiet`.
 - **Sizes**: requests that read, write or trim nothing are counted and left out. Trims of 4 GiB and more are split,
   which is reported; reads and writes of 4 GiB and more are errors.
 - **Events**: requests and completions that come as separate events are paired by an identifier that both have.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::read_model;
 use crate::args::{Common, PredictArguments};
 use crate::cancel;
-use crate::commands::trace::{ReadProgress, no_requests, read_options};
+use crate::commands::trace::{ReadProgress, no_requests, print_notes, read_options};
 use crate::failure::Failure;
 use crate::output::{self, Outputs, json};
 use crate::table::Table;
@@ -63,6 +63,7 @@ fn characterise(model: &Model, arguments: &PredictArguments, common: &Common) ->
     if reader.notes().records == 0 {
         return Err(no_requests(&arguments.traces[0], reader.notes()));
     }
+    print_notes(reader.notes(), common);
     let profile = characteriser.finish(reader.volumes());
     model
         .characteristics(&profile, arguments.fullness.as_f64())

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use esker_core::{Bytes, ReadError};
 use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader};
 
-use super::{ReadProgress, TraceOutput, read_options};
+use super::{ReadProgress, TraceOutput, no_requests, print_notes, read_options};
 use crate::args::{Common, GenerateArguments};
 use crate::cancel;
 use crate::commands::assignments::assignments;
@@ -53,6 +53,11 @@ fn fit(path: &Path, arguments: &GenerateArguments, common: &Common) -> Result<Tr
         fitter.push_all(&batch);
         bar.moved(&reader);
     }
+    drop(bar);
+    if reader.notes().records == 0 {
+        return Err(no_requests(path, reader.notes()));
+    }
+    print_notes(reader.notes(), common);
     let model = fitter.finish(reader.volumes());
     if model.requests() == 0 {
         return Err(Failure::input(format!("{} has no requests to be like", path.display())));

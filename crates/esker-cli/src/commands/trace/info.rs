@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
             return Err(no_requests(&paths[0], reader.notes()));
         }
         let profile = characteriser.finish(reader.volumes());
-        let mut remarks = esker_study::remarks(reader.notes());
+        let mut remarks = reader.notes().lines();
         let bytes = profile.read_bytes + profile.write_bytes;
         let volumes = reader.volumes().len() as u64;
         remarks.extend(unlikely_rate(profile.requests, bytes, profile.duration_s.unwrap_or(0.0), volumes));

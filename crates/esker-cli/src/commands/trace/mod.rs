@@ -66,6 +66,9 @@ pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
     if !kinds.is_empty() {
         message += &format!("; what it has is no request: {}", kinds.join(", "));
     }
+    for remark in &notes.remarks {
+        message += &format!("; {remark}");
+    }
     let failure = Failure::input(message);
     if notes.ignored("completion without request") > 0 {
         return failure
@@ -77,6 +80,13 @@ pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
             notes.bad_lines
         )),
         None => failure,
+    }
+}
+
+/// Prints what is to know of the requests that were read.
+pub(crate) fn print_notes(notes: &ReadNotes, common: &Common) {
+    if !common.quiet {
+        notes.lines().iter().for_each(|line| remark(&format!("note: {line}")));
     }
 }
 

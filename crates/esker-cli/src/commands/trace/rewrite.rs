@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use esker_core::{Nanos, words};
 use esker_trace::{Anonymiser, Filter, FilterSettings, Filtered, FormatEntry, OperationName, ReadOptions, TraceReader};
 
-use super::{ReadProgress, TraceOutput, check_given_once, no_requests, read_options};
+use super::{ReadProgress, TraceOutput, check_given_once, no_requests, print_notes, read_options};
 use crate::args::{Common, ConvertArguments, FilterArguments, OperationKind, ReadArguments, WriteArguments};
 use crate::cancel;
 use crate::failure::Failure;
@@ -124,11 +124,7 @@ pub(super) fn rewrite(
     if filter.below_zero() > 0 && !common.quiet {
         remark(&format!("note: {} requests would have begun below address zero and were dropped", filter.below_zero()));
     }
-    for text in esker_study::remarks(reader.notes()) {
-        if !common.quiet {
-            remark(&format!("note: {text}"));
-        }
-    }
+    print_notes(reader.notes(), common);
     Ok(ExitCode::SUCCESS)
 }
 

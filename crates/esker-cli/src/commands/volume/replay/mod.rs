@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use esker_core::{Arrival, Bytes, Lba, Nanos, Request, RequestKind};
 use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
-use esker_sim::{RunMeasurements, Workload, WorkloadSettings};
+use esker_sim::{RunMeasurements, Traces, Workload, WorkloadSettings};
 use serde_json::json;
 
 use super::file::Places;
@@ -53,6 +53,8 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let live = Live::new(target, depth, &mut measured);
     let (replay, lateness, target) = live.run(arrivals()?, &mut |done| bar.set(done, workload.len()))?;
     drop(bar);
+    let of_traces = workload.traces().into_iter().flat_map(Traces::notes).cloned();
+    let is_cached = arguments.direct && !target.is_direct();
     let results = RunResults {
         schema: RESULTS_SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -64,7 +66,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         saturated: None,
         settled: None,
         devices: target.report(),
-        remarks: remarks(&lateness, replay.arrived, arguments.direct && !target.is_direct()),
+        remarks: of_traces.chain(remarks(&lateness, replay.arrived, is_cached)).collect(),
         series: Vec::new(),
         placement_map: None,
         cost: None,
