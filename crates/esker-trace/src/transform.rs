@@ -90,6 +90,9 @@ pub enum FilterError {
         /// The nearest of these names.
         nearest: Option<String>,
     },
+    /// Nothing was kept before the end of what was asked for, and this volume had not appeared by then.
+    #[error("no volume `{0}` before the end of what was asked for")]
+    NoVolumeSoFar(String),
 }
 
 impl Hint for FilterError {
@@ -97,6 +100,7 @@ impl Hint for FilterError {
         match self {
             Self::UnknownVolume { nearest, .. } => nearest.as_ref().map(|name| format!("did you mean `{name}`?")),
             Self::Window { .. } => Some("both times count from the trace's first request".to_string()),
+            Self::NoVolumeSoFar(_) => Some("what comes later was not read: ask for a later end".to_string()),
             Self::Speed(_) | Self::Range { .. } => None,
         }
     }
@@ -134,6 +138,8 @@ pub struct Filter {
     wanted: Vec<Option<bool>>,
     kept: u64,
     below_zero: u64,
+    /// Whether it has dropped all that follow.
+    ended: bool,
 }
 
 const SPEED_ONE: u64 = 1_000_000;
@@ -159,17 +165,16 @@ impl Filter {
             return Err(FilterError::Range { from, to });
         }
         let speed = (speed * SPEED_ONE as f64).round() as u64;
-        Ok(Self { settings, speed, first: None, wanted: Vec::new(), kept: 0, below_zero: 0 })
+        Ok(Self { settings, speed, first: None, wanted: Vec::new(), kept: 0, below_zero: 0, ended: false })
     }
 
     /// Filters the next record. `volumes` are the names of the trace's volumes so far.
     pub fn apply(&mut self, record: &Record, volumes: &[String]) -> Filtered {
         let first = *self.first.get_or_insert(record.at);
-        if self.settings.head.is_some_and(|head| self.kept >= head) {
-            return Filtered::End;
-        }
         let since_start = record.at.saturating_sub(first);
-        if self.settings.until.is_some_and(|until| since_start >= until) {
+        self.ended |= self.settings.head.is_some_and(|head| self.kept >= head)
+            || self.settings.until.is_some_and(|until| since_start >= until);
+        if self.ended {
             return Filtered::End;
         }
         if !self.selects(record, since_start, volumes) {
@@ -226,13 +231,16 @@ impl Filter {
         self.below_zero
     }
 
-    /// Checks at the end of the trace that every volume asked for is among `volumes`.
+    /// Checks after the last record that every volume asked for is among `volumes`. If the filter has ended before the
+    /// trace, a volume may come later: then it is enough that something was kept.
     ///
     /// # Errors
     /// The first volume that is not.
     pub fn check_volumes(&self, volumes: &[String]) -> Result<(), FilterError> {
         match self.settings.volumes.iter().find(|name| !volumes.contains(name)) {
             None => Ok(()),
+            Some(_) if self.ended && self.kept > 0 => Ok(()),
+            Some(name) if self.ended => Err(FilterError::NoVolumeSoFar(name.clone())),
             Some(name) => Err(FilterError::UnknownVolume {
                 name: name.clone(),
                 known: volumes.join(", "),
@@ -338,6 +346,30 @@ mod tests {
         let error = Filter::new(settings).unwrap().check_volumes(&trace().1).unwrap_err();
         assert_eq!(error.to_string(), "the trace has no volume `sdaa`; its volumes are: sda, sdb");
         assert_eq!(error.hint().unwrap(), "did you mean `sda`?");
+    }
+
+    #[test]
+    fn a_volume_may_come_after_the_end_of_what_was_asked_for() {
+        let (records, volumes) = trace();
+        let check = |settings: FilterSettings| {
+            let names = ["sda", "later"].map(String::from).to_vec();
+            let mut filter = Filter::new(FilterSettings { volumes: names, ..settings }).unwrap();
+            for record in &records {
+                if filter.apply(record, &volumes) == Filtered::End {
+                    break;
+                }
+            }
+            filter.check_volumes(&volumes).map_err(|error| error.to_string())
+        };
+        let none = FilterSettings::default();
+        let until = Some(Nanos::from_secs(1));
+        assert_eq!(check(FilterSettings { head: Some(2), ..none.clone() }), Ok(()));
+        assert_eq!(check(FilterSettings { until, ..none.clone() }), Ok(()));
+        let no_trims = FilterSettings { until, operations: vec![OperationName::Trim], ..none.clone() };
+        let error = "no volume `later` before the end of what was asked for";
+        assert_eq!(check(no_trims), Err(error.to_string()));
+        let error = "the trace has no volume `later`; its volumes are: sda, sdb";
+        assert_eq!(check(none), Err(error.to_string()), "the whole trace was read");
     }
 
     #[test]

@@ -134,3 +134,31 @@ fn every_command_says_that_its_trace_was_cut_off() {
     let error = esker_refuses(folder.path(), &["trace", "info", "short.esker"]);
     assert!(error.contains("short.esker has no requests; the trace was cut off"), "{error}");
 }
+
+/// Volume 1 is first seen in the second piece that is read.
+#[test]
+fn a_volume_may_first_appear_after_the_end_of_what_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text: String = (0..140_000).map(|number| format!("0,{},512,R,{number}.0\n", number % 1_000)).collect();
+    text += "1,0,512,R,140000.0\n";
+    fs::write(folder.path().join("late.spc"), text).unwrap();
+    let filter = ["trace", "filter", "late.spc", "--volume", "0,1", "-o"];
+    esker_ok(folder.path(), &[&filter[..], &["head.spc", "--head", "10"]].concat());
+    esker_ok(folder.path(), &[&filter[..], &["until.spc", "--until", "10s"]].concat());
+    for file in ["head.spc", "until.spc"] {
+        assert_eq!(info(folder.path(), file)["requests"], 10, "{file}");
+    }
+    let nothing = ["trace", "filter", "late.spc", "--volume", "1", "--until", "10s", "-o", "no.spc"];
+    let error = esker_refuses(folder.path(), &nothing);
+    assert!(error.contains("no volume `1` before the end of what was asked for"), "{error}");
+    for (head, filter) in [("", ", until = \"10s\""), ("head = 10\n", "")] {
+        let experiment = format!(
+            "[workload]\ntrace = \"late.spc\"\n{head}filter = {{ volumes = [\"0\", \"1\"]{filter} }}\n\
+             [device.disk]\nkind = \"hdd\"\npreset = \"ibm-ultrastar-36z15\"\n[run]\ntarget = \"disk\"\n"
+        );
+        fs::write(folder.path().join("late.toml"), experiment).unwrap();
+        let results = esker_ok(folder.path(), &["sim", "late.toml", "--json"]).stdout;
+        let results: Value = serde_json::from_str(&results).unwrap();
+        assert_eq!(results["workload"]["requests"], 10, "{head}{filter}");
+    }
+}

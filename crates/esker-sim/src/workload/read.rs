@@ -144,7 +144,8 @@ fn read_one(settings: &WorkloadSettings, paths: &[PathBuf], cancel: &AtomicBool)
     };
     let input = read_trace("", &mut reader, filter.as_mut(), &|_| !cancelled(cancel), &mut each)?;
     check(cancel)?;
-    if let Some(filter) = filter {
+    // Before the end of the trace that `head` sets, there is no telling which volumes it has.
+    if let Some(filter) = filter.filter(|_| extent.records() < head) {
         filter.check_volumes(input.spool.volumes()).map_err(|error| fault(&error))?;
     }
     Ok(Collected { traces: Traces::of([input]), extent, touched })
