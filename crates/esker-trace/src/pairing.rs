@@ -83,9 +83,9 @@ enum Begin {
     Numbered,
 }
 
-/// Pairs events. Requests are queue events if the trace has any, else dispatch events. Their response time lasts until
-/// the completion of the same range of the same device. Requests that were merged or split below the queue are paired
-/// by the ranges that they cover. The requests that wait are bounded in number and time.
+/// Pairs events. Requests are queue events if any comes before too many dispatch events, else dispatch events. Their
+/// response time lasts until the completion of the same range of the same device. Requests that were merged or split
+/// below the queue are paired by the ranges that they cover. The requests that wait are bounded in number and time.
 #[derive(Debug)]
 pub(crate) struct Pairing<P = u64> {
     begin: Begin,
@@ -94,11 +94,14 @@ pub(crate) struct Pairing<P = u64> {
     ambiguous: u64,
     unanswered: u64,
     answered: u64,
+    /// Queue events that came when dispatches had been taken for the requests.
+    late: u64,
 }
 
 impl<P> Default for Pairing<P> {
     fn default() -> Self {
-        Self { begin: Begin::default(), requests: Requests::default(), ambiguous: 0, unanswered: 0, answered: 0 }
+        let (begin, requests) = (Begin::default(), Requests::default());
+        Self { begin, requests, ambiguous: 0, unanswered: 0, answered: 0, late: 0 }
     }
 }
 
@@ -124,6 +127,11 @@ impl<P> Pairing<P> {
                 self.requests.clear();
                 self.begin = Begin::Queued;
                 self.take(event, outlet);
+            }
+            (Step::Queue, Begin::Dispatched) => {
+                // Its dispatch is a request already, or will be one.
+                self.late += 1;
+                outlet.ignore("queue event", 1);
             }
             (Step::Queue, _) => self.take(event, outlet),
             (Step::Dispatch, Begin::Queued) => outlet.ignore("dispatch event", 1),
@@ -242,7 +250,14 @@ impl Pairing {
     /// Hands out the remaining requests, and adds a remark on what response times mean.
     pub(crate) fn finish(&mut self, sink: &mut Sink) {
         self.hand_out_rest(sink);
-        if self.answered > 0 {
+        if self.late > 0 {
+            sink.notes.remark(format!(
+                "requests are dispatch events (D): there are {} queue events, the first of them after more than \
+                 {UNDECIDED_MAX} dispatches; response times are from dispatch to completion (C), without the time in \
+                 the host's queue",
+                self.late
+            ));
+        } else if self.answered > 0 {
             sink.notes.remark(match self.begin {
                 Begin::Queued => "response times are from queue (Q) to completion (C)",
                 Begin::Numbered => "response times are from a request to its completion",
@@ -341,6 +356,26 @@ mod tests {
     fn dispatches_before_the_first_queue_event_are_no_requests() {
         let events = [event(1, Dispatch, 0, 512), event(2, Queue, 512, 512), event(3, Complete, 0, 512)];
         assert_eq!(requests(&events).0, [(2, 512, None)]);
+    }
+
+    /// Taken as well, they would be the same requests once more.
+    #[test]
+    fn queue_events_after_many_dispatches_are_counted_and_left_out() {
+        let dispatches = 0..=UNDECIDED_MAX as u64;
+        let mut events: Vec<Event> = dispatches.map(|number| event(number, Dispatch, number * 512, 512)).collect();
+        for number in 0..10 {
+            let (at, offset) = (10_000 + number * 10, (1 << 30) + number * 512);
+            events.extend(
+                [(0, Queue), (1, Dispatch), (5, Complete)].map(|(after, step)| event(at + after, step, offset, 512)),
+            );
+        }
+        let (found, sink) = requests(&events);
+        assert_eq!(found.len(), UNDECIDED_MAX + 11);
+        assert!(found[UNDECIDED_MAX + 1..].iter().all(|(at, _, response)| at % 10 == 1 && *response == Some(4)));
+        assert_eq!(sink.notes.ignored("queue event"), 10);
+        let remarks = &sink.notes.remarks;
+        assert!(remarks[0].contains("there are 10 queue events, the first of them after"), "{remarks:?}");
+        assert!(remarks.iter().all(|remark| !remark.contains("no queue events")), "{remarks:?}");
     }
 
     #[test]

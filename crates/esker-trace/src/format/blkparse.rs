@@ -23,9 +23,9 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
         endings: &["blkparse"],
         layout: "text, spaces between: device as major,minor, CPU, sequence number, time in seconds, process, action, \
                  what (RWBS), then `sector + sectors [command]`; sectors of 512 bytes",
-        remarks: "requests are Q events where there are any, else D events; response times run to the C event of the \
-                  same range, also where requests were merged or split; D in RWBS is a trim, F without data a flush; \
-                  other actions and the summary at the end are counted and left out; each device is a volume",
+        remarks: "requests are Q events where one comes before 4,097 D events, else D events; response times run to \
+                  the C event of the same range, also where requests were merged or split; D in RWBS is a trim, F \
+                  without data a flush; other actions and the summary at the end are counted and left out; each device is a volume",
         binary: false,
         times: Times::Relative,
         responses: Responses::Optional,
