@@ -25,8 +25,8 @@ pub fn simulate_admitting(
     counts
 }
 
-/// Performs accesses, each of which stands for 1/`rate` accesses. Admission policies with a budget get the bytes of all
-/// of these.
+/// Performs accesses, each of which stands for 1/`rate` accesses: to admission policies with a budget for the bytes of
+/// all of these.
 pub(crate) fn perform_admitting<'a>(
     policy: &mut dyn Replacement,
     admission: &mut dyn Admission,
@@ -34,13 +34,12 @@ pub(crate) fn perform_admitting<'a>(
     rate: f64,
     counts: &mut Counts,
 ) {
+    admission.set_rate(rate);
     for (now, access) in timed {
-        // The conversion saturates.
-        let stands_for = Access { bytes: (f64::from(access.bytes) / rate).round() as u32, ..*access };
         if policy.hit(access) {
-            admission.hit(now, &stands_for);
+            admission.hit(now, access);
             counts.hit(access);
-        } else if admission.admits(now, &stands_for) {
+        } else if admission.admits(now, access) {
             counts.miss(access);
             policy.insert(access);
         } else {

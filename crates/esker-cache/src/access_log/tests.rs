@@ -183,6 +183,23 @@ fn a_sample_keeps_the_budget_of_the_whole() {
     assert!((estimate / exact - 1.0).abs() < 0.01, "{estimate} instead of {exact}");
 }
 
+/// In a small sample of large objects an access stands for more than 4 GiB.
+#[test]
+fn an_access_of_a_sample_takes_all_that_it_stands_for_from_the_budget() {
+    const GIB: u64 = 1 << 30;
+    let mut builder = AccessLogBuilder::sampled(None, Sample { rate: 0.01, seed: 1 }).with_times();
+    // Each object misses twice, a second before the next one does: the second time it may enter.
+    for number in 0..20_000 {
+        builder.at(Nanos::from_secs(number));
+        (0..2).for_each(|_| builder.request(number, GIB, AccessKind::Read).unwrap());
+    }
+    let log = builder.finish(false);
+    // The budget is for 4000 objects a day: forty of the sample a day, and two that are saved up.
+    let written = budgeted(&log, 1, "4000GiB").written_bytes / (100 * GIB);
+    let expected = 2.0 + 40.0 * 20_000.0 / 86_400.0;
+    assert!((written as f64 - expected).abs() < 2.0, "{written} instead of {expected}");
+}
+
 /// A warm-up does not count the misses of its accesses. Later accesses find the cache as the warm-up left it.
 #[test]
 fn what_only_warms_is_not_counted() {

@@ -53,7 +53,7 @@ impl Budget {
     }
 
     /// Takes `bytes` written bytes from the budget.
-    pub(super) fn spend(&mut self, bytes: u32) {
+    pub(super) fn spend(&mut self, bytes: u64) {
         self.tokens = self.tokens.saturating_sub(i128::from(bytes) * i128::from(DAY.0));
     }
 }

@@ -40,13 +40,20 @@ struct RejectFirst {
     window: u32,
     recent: Recent,
     budget: Option<Budget>,
+    /// The share of the accesses that come.
+    rate: f64,
 }
 
 impl RejectFirst {
     fn new(shape: &Shape, parameters: Parameters<'_>) -> Self {
         let share = parameters.share("window");
         let budget = parameters.given_size("bytes_per_day").map(|bytes| Budget::new(bytes, parameters.share("burst")));
-        Self { share, window: objects_of(share, shape.capacity), recent: Recent::new(shape.objects), budget }
+        Self { share, window: objects_of(share, shape.capacity), recent: Recent::new(shape.objects), budget, rate: 1.0 }
+    }
+
+    /// The bytes of all accesses for which this one stands.
+    fn bytes(&self, access: &Access) -> u64 {
+        (f64::from(access.bytes) / self.rate).round() as u64
     }
 }
 
@@ -56,24 +63,30 @@ impl Admission for RejectFirst {
             self.recent.push(access.object, self.window);
             return false;
         }
+        let bytes = self.bytes(access);
         if let Some(budget) = &mut self.budget {
             // The object stays in the window, and may enter when the budget has recovered.
             if !budget.allows(now) {
                 return false;
             }
-            budget.spend(access.bytes);
+            budget.spend(bytes);
         }
         self.recent.remove(access.object)
     }
 
     /// A write to a cached object cannot be refused, but takes from the budget of others.
     fn hit(&mut self, now: Nanos, access: &Access) {
+        let bytes = self.bytes(access);
         if let Some(budget) = &mut self.budget
             && access.kind == AccessKind::Write
         {
             budget.allows(now);
-            budget.spend(access.bytes);
+            budget.spend(bytes);
         }
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        self.rate = rate;
     }
 
     fn set_capacity(&mut self, capacity: u32) {

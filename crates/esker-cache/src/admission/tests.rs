@@ -202,7 +202,7 @@ fn a_budget_is_what_its_closed_form_says() {
             different += u32::from(allowed != (left > 0));
             if allowed {
                 let bytes = 1 + rng.below(2_000_000) as u32;
-                budget.spend(bytes);
+                budget.spend(bytes.into());
                 written.push((i128::from(now), i128::from(bytes)));
             }
         }

@@ -21,6 +21,8 @@ pub(super) struct Transfers {
     times: (Nanos, Nanos),
     /// How many reads and writes there are.
     count: u64,
+    /// Bytes of the largest of them.
+    largest: u64,
 }
 
 /// A read or a write.
@@ -52,7 +54,7 @@ impl Transfers {
         let bar = Progress::new(common.quiet, Unit::Bytes);
         bar.set_message("reading");
         let mut spool = esker_trace::SpoolWriter::default();
-        let (mut batch, mut transfers) = (Vec::new(), 0u64);
+        let (mut batch, mut transfers, mut largest) = (Vec::new(), 0u64, 0);
         let mut times = (Nanos::NEVER, Nanos::ZERO);
         while reader.next_batch(&mut batch)? {
             if cancel::requested() {
@@ -61,6 +63,7 @@ impl Transfers {
             for record in &batch {
                 if matches!(record.operation, Operation::Read | Operation::Write) {
                     transfers += 1;
+                    largest = largest.max(u64::from(record.length));
                     times = (times.0.min(record.at), times.1.max(record.at));
                 }
                 spool.push(record)?;
@@ -78,7 +81,12 @@ impl Transfers {
         print_notes(reader.notes(), common);
         let spool = spool.finish(reader.volumes().to_vec())?;
         let map = if sampled || spool.volumes().len() > 1 { Some(side_by_side(&spool)?) } else { None };
-        Ok(Self { spool, map, times, count: transfers })
+        Ok(Self { spool, map, times, count: transfers, largest })
+    }
+
+    /// Bytes of the largest read or write.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
     }
 
     /// Names of the volumes, by [`Transfer::volume`].

@@ -63,6 +63,27 @@ fn objects_take_the_room_of_their_bytes() {
     }
 }
 
+/// Sizes are bytes here, of which a sample has room for a hundredth.
+#[test]
+fn a_sample_of_objects_with_sizes_has_room_for_ten_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |largest: u64, size: &str| {
+        let requests: Vec<(u64, u64)> = (0..6_000).map(|n| (n % 3_000 * 2_048, 1 << 20)).collect();
+        sized_requests(folder.path(), &[&requests[..], &[(1 << 30, largest)]].concat());
+        let arguments = ["cache", "sized.spc", "-q", "--sized", "--policy", "lru", "--sample", "1%", "--size", size];
+        esker_in(folder.path(), &arguments)
+    };
+    let small = run(1 << 20, "90MiB");
+    assert!(
+        small.code == 2 && small.stderr.contains("too little to tell, as 10 objects take 10 MiB"),
+        "{}",
+        small.stderr
+    );
+    assert_eq!(run(1 << 20, "2GiB").code, 0);
+    let large = run(30 << 20, "2GiB");
+    assert!(large.code == 2 && large.stderr.contains("the largest one 30 MiB"), "{}", large.stderr);
+}
+
 /// A hundred pages that are read three times in order, one a second: a cache of a hundred takes each in once.
 #[test]
 fn drive_writes_are_held_against_the_rating() {

@@ -9,7 +9,7 @@ use esker_core::registry::{self, Choice, Entry, Parameters};
 use esker_curves::CurveObjects;
 use esker_results::cache::CacheAdmission;
 
-use crate::commands::sampled::{check_sampled_size, is_too_small};
+use crate::commands::sampled::Sampled;
 use crate::commands::transfers::parse_cache_size;
 use crate::failure::Failure;
 use crate::values;
@@ -210,17 +210,17 @@ fn parse_room(text: &str) -> Result<u64, Failure> {
 
 impl Sizes {
     /// The sizes as they were given, in objects or in bytes, of `distinct` ones: rising, each once.
-    pub(super) fn resolve(&self, distinct: u64, sample: Option<Ratio>) -> Result<Vec<u64>, Failure> {
+    pub(super) fn resolve(&self, distinct: u64, sample: Option<Sampled>) -> Result<Vec<u64>, Failure> {
         let mut sizes: Vec<u64> = self.asked.iter().map(|size| size.of(distinct)).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let Some(rate) = sample else { return Ok(sizes) };
-        let too_small = |size: &u64| is_too_small(*size, rate);
+        let Some(sample) = sample else { return Ok(sizes) };
+        let too_small = |size: &u64| sample.is_too_small(*size);
         if self.by_default && !sizes.iter().all(too_small) {
             sizes.retain(|size| !too_small(size));
         }
         if let Some(smallest) = sizes.first() {
-            check_sampled_size(*smallest, rate, distinct)?;
+            sample.check(*smallest, distinct)?;
         }
         Ok(sizes)
     }
@@ -238,6 +238,7 @@ impl Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::sampled::ObjectBytes;
 
     #[test]
     fn sizes_are_rounded_sorted_and_told_once() {
@@ -251,7 +252,7 @@ mod tests {
     fn a_sample_needs_some_objects_in_the_cache() {
         let resolve = |texts: &[&str], distinct, percent| {
             let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
-            let sample = Some(Ratio::percent(percent));
+            let sample = Some(Sampled { rate: Ratio::percent(percent), bytes: None });
             sizes(&texts, CurveObjects::StartBlock, false).unwrap().resolve(distinct, sample)
         };
         assert_eq!(resolve(&["1000", "1%"], 200_000, 1).unwrap(), [1_000, 2_000]);
@@ -264,6 +265,25 @@ mod tests {
         // Sizes that nobody asked for are left out, unless all of them would be.
         assert_eq!(resolve(&[], 10_000, 1).unwrap(), [1_000, 2_000, 5_000]);
         assert!(resolve(&[], 100, 1).is_err());
+    }
+
+    /// A cache in bytes has room for ten objects of the mean size, and for the largest one.
+    #[test]
+    fn a_sample_of_objects_with_sizes_needs_room_for_some() {
+        let resolve = |texts: &[&str], percent, largest| {
+            let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+            let bytes = Some(ObjectBytes { mean: 1_048_576.0, largest });
+            let sample = Some(Sampled { rate: Ratio::percent(percent), bytes });
+            sizes(&texts, CurveObjects::StartBlock, true).unwrap().resolve(3_000 << 20, sample)
+        };
+        assert_eq!(resolve(&["1001MiB", "50%"], 1, 1 << 20).unwrap(), [1_001 << 20, 1_500 << 20]);
+        let error = resolve(&["90MiB"], 1, 1 << 20).unwrap_err();
+        let expected = "a sample of 1% has room for 922 KiB of 90 MiB: too little to tell, as 10 objects take 10 MiB \
+                        and the largest one 1 MiB";
+        assert_eq!((error.message(), error.hint().unwrap()), (expected, "sample more, or ask for 1000MiB or more"));
+        assert!(resolve(&["1001MiB"], 1, 11 << 20).is_err(), "the largest one does not fit");
+        assert_eq!(resolve(&["20MiB"], 100, 30 << 20).unwrap(), [20 << 20], "neither does it in the whole cache");
+        assert_eq!(resolve(&[], 10, 1 << 20).unwrap(), [5, 10, 20, 50].map(|percent| (30 * percent) << 20));
     }
 
     #[test]

@@ -36,11 +36,12 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let duration = transfers.duration_after(warm)?;
     let runs = runs::Runs { arguments, common, objects, pairs: &pairs, warm, duration };
     let logs = runs.logs(&transfers)?;
-    let volumes = transfers.volumes().to_vec();
+    let (volumes, largest) = (transfers.volumes().to_vec(), transfers.largest());
     drop(transfers);
     let distinct = runs.distinct_objects(&logs);
     let distinct_bytes = arguments.sized.then(|| runs.distinct_bytes(&logs));
-    let sizes = sizes.resolve(distinct_bytes.unwrap_or(distinct), arguments.sample)?;
+    let sample = runs.sample(&logs, largest);
+    let sizes = sizes.resolve(distinct_bytes.unwrap_or(distinct), sample)?;
     let mut found = runs.simulate(&logs, &volumes, &sizes)?;
     if let Some(costs) = &costs {
         found.iter_mut().for_each(|result| costs::add(costs, result));

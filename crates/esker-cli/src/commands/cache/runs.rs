@@ -12,7 +12,7 @@ use esker_results::cache::{CacheResult, CacheSpread};
 use super::asked::Pair;
 use super::figures::{self, Figures, Run};
 use crate::args::{CacheArguments, CacheBy, Common};
-use crate::commands::sampled::{empty_sample, scaled};
+use crate::commands::sampled::{ObjectBytes, Sampled, empty_sample, scaled};
 use crate::commands::transfers::{Transfer, Transfers};
 use crate::failure::Failure;
 use crate::progress::{Progress, Unit};
@@ -108,6 +108,14 @@ impl Runs<'_> {
     pub(super) fn distinct_bytes(&self, logs: &[AccessLog]) -> u64 {
         let estimates = logs.iter().map(|log| log.object_bytes() as f64 / log.rate());
         (estimates.sum::<f64>() / logs.len() as f64).round() as u64
+    }
+
+    /// The sample, if there is one. The largest request has `largest` bytes.
+    pub(super) fn sample(&self, logs: &[AccessLog], largest: u64) -> Option<Sampled> {
+        let rate = self.arguments.sample?;
+        let mean = || self.distinct_bytes(logs) as f64 / self.distinct_objects(logs) as f64;
+        let bytes = self.arguments.sized.then(|| ObjectBytes { mean: mean(), largest });
+        Some(Sampled { rate, bytes })
     }
 
     /// How many of the accesses are the first to their object; for samples an estimate.

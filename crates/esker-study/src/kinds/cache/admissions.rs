@@ -72,6 +72,10 @@ impl Admission for CountingAdmission {
         self.inner.hit(now, access);
     }
 
+    fn set_rate(&mut self, rate: f64) {
+        self.inner.set_rate(rate);
+    }
+
     fn set_capacity(&mut self, capacity: u32) {
         self.inner.set_capacity(capacity);
     }
