@@ -28,7 +28,8 @@ static TERMS: &[Term] = &[
     term(
         "bound",
         "bound",
-        "A policy that knows which accesses will follow. No device can do that; no policy misses less.",
+        "A policy that knows which accesses will follow. No device can do that; no policy that takes in every miss \
+         misses less.",
     ),
     term(
         "admission",

@@ -55,7 +55,7 @@ pub struct CacheResults {
     /// Which admission policies, in the order in which they were asked for.
     pub admissions: Vec<CacheAdmission>,
     /// One entry for each size, admission policy and policy: sizes rise, and at each of them admission policies, and in
-    /// these policies, keep their order. A bound decides itself what enters: it has results without admission alone.
+    /// these policies, keep their order. A bound takes in every miss: it has results without admission alone.
     pub results: Vec<CacheResult>,
 }
 

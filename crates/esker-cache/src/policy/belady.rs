@@ -14,7 +14,8 @@ use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "belady",
-    summary: "the object whose next use is furthest in the future leaves first: no policy misses less",
+    summary: "the object whose next use is furthest in the future leaves first: no policy that takes in every \
+              miss misses less",
     source: "Belady 1966; every object that misses is taken in",
     parameters: ParameterSource::NONE,
     capabilities: &[ReplacementCapability::Future, ReplacementCapability::Compared],

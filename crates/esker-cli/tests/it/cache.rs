@@ -108,6 +108,17 @@ fn drive_writes_are_held_against_the_rating() {
     assert_eq!(warm["results"][0]["misses"], 0);
 }
 
+/// What refuses objects may miss less than what takes in every miss, even with the future in mind.
+#[test]
+fn a_bound_does_not_claim_what_admission_can_beat() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages: Vec<u32> = (1..500).flat_map(|once| [0, once]).collect();
+    let admissions = ["--policy", "lru,belady", "--admission", "none,second-hit(window=1000%)", "--size", "1"];
+    let table = on_pages(folder.path(), &pages, &admissions).stdout;
+    assert!(table.contains("0.5020") && table.contains("1.0000"), "{table}");
+    assert!(table.contains("belady: ") && table.contains("that takes in every miss misses less"), "{table}");
+}
+
 /// 0 to 99, round and round.
 fn rounds(count: u32) -> Vec<u32> {
     (0..count * 100).map(|number| number % 100).collect()

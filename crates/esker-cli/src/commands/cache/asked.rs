@@ -119,9 +119,9 @@ fn chosen<B, C>(
     Ok(chosen)
 }
 
-/// Each policy with each admission policy: admission policies in their order, and in these policies. A bound knows what
-/// is worth its room, and decides itself what enters: it goes with the admission policy that admits everything, and is
-/// left out of the others. `by_name` is whether the user named the policies.
+/// Each policy with each admission policy: admission policies in their order, and in these policies. A bound takes in
+/// every miss: it goes with the admission policy that admits everything, and is left out of the others. `by_name` is
+/// whether the user named the policies.
 pub(super) fn pairs<'a>(
     policies: &'a [Policy],
     admissions: &'a [AdmissionPolicy],
@@ -131,7 +131,7 @@ pub(super) fn pairs<'a>(
     if let (Some(bound), true, false) = (bound, by_name, admissions.iter().any(AdmissionPolicy::admits_all)) {
         let name = bound.entry.name;
         return Err(Failure::input(format!(
-            "`{name}` knows which accesses follow, and decides itself what enters: no admission policy goes with it"
+            "`{name}` knows which accesses follow, and takes in every miss: no admission policy goes with it"
         ))
         .with_hint(format!("add `{NO_ADMISSION}` to --admission, or leave `{name}` out of --policy")));
     }
