@@ -35,8 +35,8 @@ pub(crate) struct Recording(JoinHandle<Outcome>);
 /// Batches of records between the thread that serves and the one that writes: some seconds of a fast device.
 const QUEUE: usize = 256;
 
-/// After this time at most, a request that has ended is in the file: for half of it at most it waits for others that
-/// are handed on with it, and for the other half for being written.
+/// After this time at most, a request that has ended, and that none before it holds up, is in the file: for half of it
+/// at most it waits for others that are handed on with it, and for the other half for being written.
 const LATEST: Nanos = Nanos::from_secs(1);
 
 /// What the thread that writes is sent.

@@ -13,8 +13,10 @@ use super::{LATEST, Message, Simplified};
 const BATCH: usize = 4096;
 const BATCH_AGE: Nanos = Nanos(LATEST.0 / 2);
 
-/// The most requests that wait for an earlier one to end. Then it is recorded without a response time.
+/// The most requests that wait for an earlier one to end, and how long they do at most after it began. Then it is
+/// recorded without a response time.
 const WAITING: usize = 1 << 16;
+const PATIENCE: Nanos = Nanos::from_secs(5);
 
 /// Where the times of a recording begin.
 pub(super) enum Zero {
@@ -44,6 +46,8 @@ pub(super) struct Recorder {
     /// Requests that have not ended, and those that came after them; with the number of the first.
     waiting: VecDeque<Waiting>,
     first: u64,
+    /// How many of them have ended.
+    ended: usize,
     batch: Vec<Record>,
     /// When the first record of the batch was put there.
     batch_since: Nanos,
@@ -52,6 +56,8 @@ pub(super) struct Recorder {
 
 struct Waiting {
     record: Record,
+    /// When it began, by the server's clock.
+    since: Nanos,
     has_ended: bool,
 }
 
@@ -59,7 +65,7 @@ impl Recorder {
     pub(super) fn new(sender: SyncSender<Message>, known: &'static [Operation], zero: Zero) -> Self {
         let (waiting, batch, simplified) = (VecDeque::new(), Vec::with_capacity(BATCH), Simplified::default());
         let batch_since = Nanos::ZERO;
-        Self { sender: Some(sender), known, zero, waiting, first: 1, batch, batch_since, simplified }
+        Self { sender: Some(sender), known, zero, waiting, first: 1, ended: 0, batch, batch_since, simplified }
     }
 
     /// The record of a request without its response time; `None` if the format does not know such.
@@ -85,11 +91,18 @@ impl Recorder {
         Some(Record { at: self.zero.time(at), offset, length, volume, operation, response: None })
     }
 
+    /// When the first request that waits has held up others for long enough.
+    fn overdue(&self) -> Nanos {
+        let first = self.waiting.front().filter(|_| self.ended > 0);
+        first.map_or(Nanos::NEVER, |waiting| waiting.since + PATIENCE)
+    }
+
     /// Moves requests that nothing before them holds up to the batch.
     fn move_ended(&mut self, now: Nanos) {
         while let Some(waiting) = self.waiting.front()
-            && (waiting.has_ended || self.waiting.len() > WAITING)
+            && (waiting.has_ended || self.waiting.len() > WAITING || self.overdue() <= now)
         {
+            self.ended -= usize::from(waiting.has_ended);
             if self.batch.is_empty() {
                 self.batch_since = now;
             }
@@ -101,6 +114,11 @@ impl Recorder {
         }
     }
 
+    /// When the batch has waited for others for long enough.
+    fn batch_due(&self) -> Nanos {
+        if self.batch.is_empty() { Nanos::NEVER } else { self.batch_since + BATCH_AGE }
+    }
+
     /// Hands on the batch. Ends the recording if it has fallen behind, or if its file cannot be written.
     fn send(&mut self) {
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
@@ -108,6 +126,7 @@ impl Recorder {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = sender.try_send(Message::Records(batch)) {
             self.sender = None;
             self.waiting.clear();
+            self.ended = 0;
         }
     }
 }
@@ -120,7 +139,7 @@ impl Observer for Recorder {
             return nobody;
         }
         let Some(record) = self.record(at, export, command) else { return nobody };
-        self.waiting.push_back(Waiting { record, has_ended: false });
+        self.waiting.push_back(Waiting { record, since: at, has_ended: false });
         self.first + self.waiting.len() as u64 - 1
     }
 
@@ -129,17 +148,19 @@ impl Observer for Recorder {
         let Some(waiting) = index.and_then(|index| self.waiting.get_mut(index)) else { return };
         waiting.record.response = Some(self.zero.time(at).saturating_sub(waiting.record.at));
         waiting.has_ended = true;
+        self.ended += 1;
         self.move_ended(at);
     }
 
     fn step(&mut self, now: Nanos) {
-        if self.next_event() <= now {
+        self.move_ended(now);
+        if self.batch_due() <= now {
             self.send();
         }
     }
 
     fn next_event(&self) -> Nanos {
-        if self.batch.is_empty() { Nanos::NEVER } else { self.batch_since + BATCH_AGE }
+        self.batch_due().min(self.overdue())
     }
 }
 
@@ -184,9 +205,9 @@ mod tests {
         let numbers = [0, 1, 2].map(|at| recorder.begins(Nanos(at), 0, read(512 * at)));
         recorder.ends(numbers[1], Nanos(10));
         recorder.ends(numbers[2], Nanos(20));
-        recorder.step(Nanos::from_secs(5));
+        recorder.step(Nanos::from_secs(4));
         assert_eq!(records(&receiver), [], "the first one has not ended");
-        assert_eq!(recorder.next_event(), Nanos::NEVER);
+        assert_eq!(recorder.next_event(), PATIENCE);
         recorder.ends(numbers[0], Nanos(30));
         assert_eq!(recorder.next_event(), Nanos(30) + BATCH_AGE);
         recorder.step(recorder.next_event());
@@ -234,6 +255,33 @@ mod tests {
         assert_eq!(all.len(), 2 * WAITING + 1);
         assert_eq!(all[0].2, None);
         assert!(all[1..].iter().all(|(_, _, response)| *response == Some(0)));
+    }
+
+    /// Also where few come after it.
+    #[test]
+    fn a_request_under_way_holds_up_others_for_some_seconds_only() {
+        let (mut recorder, receiver) = recorder(8);
+        let slow = [0, 1].map(|at| recorder.begins(Nanos::from_secs(at), 0, read(0)));
+        assert_eq!(recorder.next_event(), Nanos::NEVER, "nobody waits for them");
+        let quick = recorder.begins(Nanos::from_secs(2), 0, read(512));
+        recorder.ends(quick, Nanos::from_secs(2) + Nanos(7));
+        for due in [PATIENCE, PATIENCE + BATCH_AGE, Nanos::from_secs(1) + PATIENCE] {
+            assert_eq!(recorder.next_event(), due);
+            recorder.step(due);
+        }
+        let second = Nanos::from_secs(1).0;
+        assert_eq!(records(&receiver), [(1_000, 0, None)]);
+        recorder.step(recorder.next_event());
+        assert_eq!(records(&receiver), [(1_000 + second, 0, None), (1_000 + 2 * second, 512, Some(7))]);
+        // They are in the file, and have ended too late for that to be told.
+        slow.into_iter().for_each(|number| recorder.ends(number, Nanos::from_secs(9)));
+        assert_eq!(recorder.next_event(), Nanos::NEVER);
+        // Nothing waits behind this one: it keeps its response time.
+        let alone = recorder.begins(Nanos::from_secs(10), 0, read(0));
+        recorder.step(Nanos::from_secs(20));
+        recorder.ends(alone, Nanos::from_secs(21));
+        recorder.step(recorder.next_event());
+        assert_eq!(records(&receiver), [(1_000 + 10 * second, 0, Some(11 * second))]);
     }
 
     #[test]
