@@ -78,12 +78,8 @@ impl Clock {
         let text = scanner.since(start);
         if text != self.text {
             let date = Date { year, month, day, hour: 0, minute: 0, second: 0 };
-            let Some(seconds) = date.seconds() else { return Err(expected) };
-            self.seconds = seconds;
-            match text.try_into() {
-                Ok(text) => self.text = text,
-                Err(_) => return Err(expected),
-            }
+            let (Some(seconds), Ok(text)) = (date.seconds(), text.try_into()) else { return Err(expected) };
+            *self = Self { text, seconds };
         }
         scanner.gap()?;
         let hour = scanner.number("an hour")?;

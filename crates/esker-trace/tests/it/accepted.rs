@@ -246,3 +246,16 @@ fn windows_that_take_much_memory_are_refused_with_a_way_out() {
     let (error, hint) = refusal(xz(64 << 20), &ReadOptions::default());
     assert!(error.contains("more than 32 MiB of memory") && hint.contains("xz -dc"), "{error}: {hint}");
 }
+
+/// A line that is skipped leaves nothing behind, such as its date for the next one.
+#[test]
+fn a_skipped_date_is_not_that_of_the_next_line() {
+    let line = |date: &str, rest: &str| format!("{date} 07:58:0{rest}\n");
+    let text = line("2026-11-20", "7.0 connection=1 Write id=1 offset=0x0 count=0x1000 fua=0 ...")
+        + &line("2027-1-20", "7.2 connection=1 Write id=2 offset=0x0 count=0x1000 fua=0 ...")
+        + &line("2026-11-20", "8.0 connection=1 Write id=3 offset=0x1000 count=0x1000 fua=0 ...");
+    let options = ReadOptions { lenient: Some(1), ..common::forced("nbdkit") };
+    let (reader, records) = common::read(text.into_bytes(), &options).unwrap();
+    assert_eq!(reader.notes().bad_lines, 1);
+    assert_eq!(records[1].at - records[0].at, Nanos::from_secs(1));
+}
