@@ -30,8 +30,28 @@ pub(super) struct Runs<'a> {
     pub(super) duration: Option<Nanos>,
 }
 
-/// Requests between two looks at the memory.
+/// Accesses between two looks at the memory, to within those of one request.
 const LOOK: u64 = 1 << 18;
+
+/// Says when to look at the memory.
+struct Looks {
+    /// Size of an object; `None` if a request is one access.
+    piece: Option<NonZeroU64>,
+    /// Accesses since the last look.
+    accesses: u64,
+}
+
+impl Looks {
+    /// Whether it is time to look after a request of this length.
+    fn is_due_after(&mut self, length: u64) -> bool {
+        self.accesses += 1 + self.piece.map_or(0, |piece| length / piece);
+        let is_due = self.accesses >= LOOK;
+        if is_due {
+            self.accesses = 0;
+        }
+        is_due
+    }
+}
 
 impl Runs<'_> {
     fn first_seed(&self) -> u64 {
@@ -81,7 +101,7 @@ impl Runs<'_> {
         if self.arguments.by == Some(CacheBy::Volume) {
             builder = builder.with_volumes();
         }
-        let mut requests = 0u64;
+        let (mut requests, mut looks) = (0, Looks { piece, accesses: 0 });
         transfers.for_each(|Transfer { at, volume, offset, length, writes }| {
             if self.warm > 0 && requests == self.warm {
                 builder.end_warm_up();
@@ -91,7 +111,7 @@ impl Runs<'_> {
             builder.request(offset, length, if writes { AccessKind::Write } else { AccessKind::Read })?;
             requests += 1;
             match limit {
-                Some(limit) if requests.is_multiple_of(LOOK) && builder.memory_bytes() > limit => Err(too_large(limit)),
+                Some(limit) if looks.is_due_after(length) && builder.memory_bytes() > limit => Err(too_large(limit)),
                 _ => Ok(()),
             }
         })?;
@@ -246,6 +266,17 @@ fn too_large(limit: u64) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_comes_after_as_many_accesses_whatever_the_requests() {
+        let requests = |piece, length| {
+            let mut looks = Looks { piece: NonZeroU64::new(piece), accesses: 0 };
+            (1..).find(|_| looks.is_due_after(length)).unwrap()
+        };
+        assert_eq!(requests(512, 4 << 20), 32);
+        assert_eq!(requests(4096, 512), LOOK);
+        assert_eq!(requests(0, 4 << 20), LOOK, "start blocks");
+    }
 
     #[test]
     fn the_spread_is_that_of_the_textbook() {
