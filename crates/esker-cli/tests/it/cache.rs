@@ -34,7 +34,10 @@ fn objects_take_the_room_of_their_bytes() {
     sized_requests(folder.path(), &requests);
     let run =
         |arguments: &[&str]| esker_in(folder.path(), &[&["cache", "sized.spc", "-q", "--sized"], arguments].concat());
-    let found = json(&run(&["--policy", "lru,gdsf", "--size", "66KiB,100%,1536B", "--json"]));
+    let order = ["--reorder", "2s", "--reorder-records", "99"];
+    let found = json(&run(&[&order[..], &["--policy", "lru,gdsf", "--size", "66KiB,100%,1536B", "--json"]].concat()));
+    let command = found["command"].as_str().unwrap();
+    assert!(command.starts_with(&format!("esker cache sized.spc {} --policy", order.join(" "))), "{command}");
     assert_eq!((&found["sized"], &found["distinct_bytes"]), (&Value::Bool(true), &67_072.into()));
     let misses = |policy: &str| -> Vec<(u64, u64, u64)> {
         let of = found["results"].as_array().unwrap().iter().filter(|result| result["policy"] == policy);

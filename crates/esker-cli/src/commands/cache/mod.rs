@@ -102,6 +102,8 @@ fn command_line(arguments: &CacheArguments, common: &Common) -> String {
     };
     option("--format", arguments.read.format.clone());
     option("--lenient", arguments.read.lenient.map(|count| count.to_string()));
+    option("--reorder", arguments.read.reorder.map(|time| time.to_string()));
+    option("--reorder-records", arguments.read.reorder_records.map(|count| count.to_string()));
     let list = |values: &[String]| (!values.is_empty()).then(|| values.join(","));
     option("--policy", list(&arguments.policy));
     option("--admission", list(&arguments.admission));
