@@ -121,8 +121,12 @@ pub(super) fn rewrite(
         output.writer.trace_has_no_times();
     }
     output.finish(common)?;
-    if filter.below_zero() > 0 && !common.quiet {
-        remark(&format!("note: {} requests would have begun below address zero and were dropped", filter.below_zero()));
+    let dropped = [
+        (filter.below_zero(), "would have begun below address zero"),
+        (filter.beyond_end(), "would have ended beyond the address 2^64"),
+    ];
+    for (count, what) in dropped.into_iter().filter(|(count, _)| *count > 0 && !common.quiet) {
+        remark(&format!("note: {count} requests {what} and were dropped"));
     }
     print_notes(reader.notes(), common);
     Ok(ExitCode::SUCCESS)
@@ -138,6 +142,9 @@ fn nothing_left(settings: &FilterSettings, filter: &Filter, duration: Nanos) -> 
         }
         _ if filter.below_zero() > 0 => {
             Failure::input("no request is left: --shift moves all of them below address zero")
+        }
+        _ if filter.beyond_end() > 0 => {
+            Failure::input("no request is left: --shift moves all of them beyond the address 2^64")
         }
         _ => Failure::input("no request is left: none has everything that was asked for")
             .with_hint("`esker trace info` shows what the trace has"),
