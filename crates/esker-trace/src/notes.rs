@@ -27,8 +27,10 @@ pub struct ReadNotes {
     pub has_times: bool,
     /// Whether any record had a response time.
     pub has_responses: bool,
-    /// Further remarks about the numbers, such as what response times mean in this format.
+    /// Further remarks about the requests.
     pub remarks: Vec<String>,
+    /// Remarks about their response times, such as what these mean in this format.
+    pub response_remarks: Vec<String>,
     /// Bytes of the input that have been read, before decompression.
     pub input_bytes: u64,
 }
@@ -66,6 +68,11 @@ impl ReadNotes {
 
     /// Returns what is to know of the records that were read, in sentences.
     pub fn lines(&self) -> Vec<String> {
+        [self.lines_without_responses(), self.response_remarks.clone()].concat()
+    }
+
+    /// Returns what is to know of the records where their response times do not matter.
+    pub fn lines_without_responses(&self) -> Vec<String> {
         let mut lines = self.remarks.clone();
         if self.reordered > 0 {
             lines.push(format!(
@@ -90,5 +97,10 @@ impl ReadNotes {
         if !self.remarks.contains(&text) {
             self.remarks.push(text);
         }
+    }
+
+    /// Adds a remark about response times.
+    pub(crate) fn remark_responses(&mut self, text: impl Into<String>) {
+        self.response_remarks.push(text.into());
     }
 }

@@ -258,23 +258,23 @@ impl Pairing {
                 self.late
             ));
         } else if self.answered > 0 {
-            sink.notes.remark(match self.begin {
-                Begin::Queued => "response times are from queue (Q) to completion (C)",
-                Begin::Numbered => "response times are from a request to its completion",
-                _ => {
+            match self.begin {
+                Begin::Queued => sink.notes.remark_responses("response times are from queue (Q) to completion (C)"),
+                Begin::Numbered => sink.notes.remark_responses("response times are from a request to its completion"),
+                _ => sink.notes.remark(
                     "requests are dispatch events (D): there are no queue events; response times are from dispatch to \
-                      completion (C), without the time in the host's queue"
-                }
-            });
+                     completion (C), without the time in the host's queue",
+                ),
+            }
         }
         if self.unanswered > 0 {
-            sink.notes.remark(format!(
+            sink.notes.remark_responses(format!(
                 "{} requests have no completion event within {PATIENCE} and {WAITING_MAX} requests",
                 self.unanswered
             ));
         }
         if self.ambiguous > 0 {
-            sink.notes.remark(format!(
+            sink.notes.remark_responses(format!(
                 "{} completions could be those of several requests for one range that were under way; the oldest is \
                  taken to have completed, so that their response times may be those of one another",
                 self.ambiguous
@@ -325,7 +325,8 @@ mod tests {
         assert_eq!(found, [(1, 0, Some(4)), (2, 0, Some(7))]);
         assert_eq!(sink.notes.ignored("dispatch event"), 1);
         // Only the first one could have belonged to either.
-        assert!(sink.notes.remarks[1].starts_with("1 completions could be"), "{:?}", sink.notes.remarks);
+        let remarks = &sink.notes.response_remarks;
+        assert!(remarks[1].starts_with("1 completions could be"), "{remarks:?}");
     }
 
     #[test]
@@ -349,7 +350,7 @@ mod tests {
         let (found, sink) =
             requests(&[event(1, Dispatch, 0, 512), event(4, Complete, 0, 512), event(5, Dispatch, 0, 512)]);
         assert_eq!(found, [(1, 0, Some(3)), (5, 0, None)]);
-        assert_eq!(sink.notes.remarks.len(), 2);
+        assert_eq!((sink.notes.remarks.len(), sink.notes.response_remarks.len()), (1, 1));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Transfers {
             return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
         }
         drop(bar);
-        print_notes(reader.notes(), common);
+        print_notes(&reader.notes().lines_without_responses(), common);
         let spool = spool.finish(reader.volumes().to_vec())?;
         let map = if sampled || spool.volumes().len() > 1 { Some(side_by_side(&spool)?) } else { None };
         Ok(Self { spool, map, times, count: transfers, largest })

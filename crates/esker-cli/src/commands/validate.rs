@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &ValidateArguments, common: &Common) -> Result<Exit
     let mut assembly = system.assemble(seed)?;
     let mut reader = TraceReader::open_measured(&arguments.measured, &read_options(&arguments.read))?;
     let requests = read_measured(&mut reader).map_err(failure)?;
-    print_notes(reader.notes(), common);
+    print_notes(&reader.notes().lines(), common);
     let classes = validate(&mut *assembly.device, &requests).map_err(failure)?;
     let all = classes.first().expect("there is at least one request");
     let results = ValidationResults {

@@ -13,6 +13,6 @@ pub struct TraceInput {
     pub has_times: bool,
     /// Whether its times count from 1970, so that they tell when it was recorded.
     pub absolute: bool,
-    /// What the reader says of it, in sentences.
+    /// What the reader says of its requests, in sentences.
     pub notes: Vec<String>,
 }

@@ -45,7 +45,7 @@ pub fn read_trace(
         }
         parser.join().expect("the parser does not panic")
     })?;
-    let notes = notes.lines();
+    let notes = notes.lines_without_responses();
     let spool = spool.finish(reader.volumes()[..volumes].to_vec())?;
     let has_times = reader.notes().has_times;
     let first = spool.times().map_or(Nanos::ZERO, |(first, _)| first);

@@ -226,6 +226,13 @@ mod tests {
     }
 
     #[test]
+    fn notes_of_several_traces_have_their_names() {
+        let noted = |name| TraceInput { notes: vec!["cut off".into()], ..trace(name, &["0"], false, &[0]) };
+        assert_eq!(Traces::of([noted("a")]).notes(), ["cut off"]);
+        assert_eq!(Traces::of([noted("a"), noted("b")]).notes(), ["a: cut off", "b: cut off"]);
+    }
+
+    #[test]
     fn volumes_of_traces_that_overlap_are_side_by_side() {
         let servers = vec![trace("x", &["0"], true, &[1_000, 2_000]), trace("y", &["0"], true, &[1_990, 3_000])];
         let (records, volumes, remark) = combined(servers);

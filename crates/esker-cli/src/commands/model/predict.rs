@@ -63,7 +63,7 @@ fn characterise(model: &Model, arguments: &PredictArguments, common: &Common) ->
     if reader.notes().records == 0 {
         return Err(no_requests(&arguments.traces[0], reader.notes()));
     }
-    print_notes(reader.notes(), common);
+    print_notes(&reader.notes().lines_without_responses(), common);
     let profile = characteriser.finish(reader.volumes());
     model
         .characteristics(&profile, arguments.fullness.as_f64())

@@ -57,7 +57,7 @@ fn fit(path: &Path, arguments: &GenerateArguments, common: &Common) -> Result<Tr
     if reader.notes().records == 0 {
         return Err(no_requests(path, reader.notes()));
     }
-    print_notes(reader.notes(), common);
+    print_notes(&reader.notes().lines_without_responses(), common);
     let model = fitter.finish(reader.volumes());
     if model.requests() == 0 {
         return Err(Failure::input(format!("{} has no requests to be like", path.display())));

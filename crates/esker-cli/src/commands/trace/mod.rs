@@ -83,10 +83,10 @@ pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
     }
 }
 
-/// Prints what is to know of the requests that were read.
-pub(crate) fn print_notes(notes: &ReadNotes, common: &Common) {
+/// Prints what is to know of a trace that was read.
+pub(crate) fn print_notes(lines: &[String], common: &Common) {
     if !common.quiet {
-        notes.lines().iter().for_each(|line| remark(&format!("note: {line}")));
+        lines.iter().for_each(|line| remark(&format!("note: {line}")));
     }
 }
 

@@ -128,7 +128,7 @@ pub(super) fn rewrite(
     for (count, what) in dropped.into_iter().filter(|(count, _)| *count > 0 && !common.quiet) {
         remark(&format!("note: {count} requests {what} and were dropped"));
     }
-    print_notes(reader.notes(), common);
+    print_notes(&reader.notes().lines(), common);
     Ok(ExitCode::SUCCESS)
 }
 
