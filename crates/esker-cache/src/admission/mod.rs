@@ -46,7 +46,8 @@ pub trait Admission: Debug + Send {
     /// Handles an access at `now` that hit.
     fn hit(&mut self, _now: Nanos, _access: &Access) {}
 
-    /// Sets the share of the accesses that come: each stands for 1/`rate` of them, and a budget is for the bytes of all.
+    /// Sets the share of the accesses that come: each stands for 1/`rate` of them, and a budget is for the bytes of
+    /// all.
     fn set_rate(&mut self, _rate: f64) {}
 
     /// Sets how many objects the cache may hold, at least one.

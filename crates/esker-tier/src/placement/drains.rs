@@ -33,8 +33,8 @@ struct Drain {
     next: u32,
     /// Number of its copies under way.
     copies: u32,
-    /// Number of free extents that data may move to when there was no room for an extent of this device; `None` if there
-    /// was room.
+    /// Number of free extents that data may move to when there was no room for an extent of this device; `None` if
+    /// there was room.
     stalled_at: Option<u32>,
     /// Extents that could not be read in this pass.
     bad: BTreeSet<LogicalExtent>,

@@ -33,8 +33,8 @@ pub struct LostDevice {
 }
 
 /// Takes the device of this name out of the volume: it is missing among `devices`, or is there and fails, can only be
-/// read or is older than the volume, and will not come back. Nothing was there, or others have copies of all of it; new ones are made once the
-/// volume is open.
+/// read or is older than the volume, and will not come back. Nothing was there, or others have copies of all of it; new
+/// ones are made once the volume is open.
 ///
 /// # Errors
 /// If the volume cannot be opened, if the device is there and whole, if nothing else has what was on it, if it went

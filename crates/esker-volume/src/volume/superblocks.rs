@@ -105,13 +105,8 @@ fn opened<'a>(index: usize, devices: impl Iterator<Item = &'a OnDevice>) -> u64 
     devices.filter_map(|device| device.opened.get(index)).copied().max().unwrap_or(0)
 }
 
-/// Finds out which devices of a volume were given.
-pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeError> {
-    let mut all = Vec::new();
-    for device in devices.iter_mut() {
-        all.push(read(&mut **device)?);
-    }
-    let name = |device: usize| devices[device].name().to_string();
+/// Refuses no devices, those of two volumes, and the same one twice.
+fn check_identities(all: &[OnDevice], name: &dyn Fn(usize) -> String) -> Result<(), VolumeError> {
     let volume = all.first().ok_or(VolumeError::Count(0))?.superblock.volume;
     for (device, OnDevice { superblock, .. }) in all.iter().enumerate() {
         let found = superblock.volume;
@@ -123,6 +118,17 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
             return Err(VolumeError::Twice { first: name(first), second: name(device) });
         }
     }
+    Ok(())
+}
+
+/// Finds out which devices of a volume were given.
+pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeError> {
+    let mut all = Vec::new();
+    for device in devices.iter_mut() {
+        all.push(read(&mut **device)?);
+    }
+    let name = |device: usize| devices[device].name().to_string();
+    check_identities(&all, &name)?;
     let newest = (0..all.len()).rev().max_by_key(|&device| all[device].superblock.generation).expect("there is one");
     let Superblock { generation, ref members, ref settings, .. } = all[newest].superblock;
     if generation == Superblock::JOINS {

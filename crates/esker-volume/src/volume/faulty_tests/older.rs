@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use serde_json::json;
 
 use super::super::{Volume, VolumeError, check, remove_lost};
-use super::{Disk, Memory, SIZE, boxed, is_replaced, open, read, two_copies, written};
+use super::leftovers::is_replaced;
+use super::{Disk, Memory, SIZE, boxed, open, read, two_copies, written};
 use crate::clock::SystemClock;
 use crate::format::SUPERBLOCK;
 
