@@ -94,8 +94,7 @@ impl ClusterEngine {
         if moving.is_some() {
             self.record_motion(replica, server, effects);
         }
-        // What has failed meanwhile holds nothing, which does not mean that nothing was written.
-        if self.tasks[&id].work.source().is_some_and(|from| self.health.has_failed(DeviceIndex(from.0))) {
+        if self.lacks_the_rest(id, moving.is_some()) {
             return self.fail(id, DeviceError::Failed);
         }
         let has = self.stores[server.index()].has(object);
@@ -122,6 +121,16 @@ impl ClusterEngine {
                 self.hold(id, server, object);
                 self.record(id, MapChange { written: false, ..change }, effects);
             }
+        }
+    }
+
+    /// Whether an object cannot be written because the rest of it is missing: its source has failed meanwhile, so that
+    /// nothing there does not mean that nothing was written; or, while a part write waited, its replica has missed
+    /// another change, so that only others have the rest.
+    fn lacks_the_rest(&self, id: EffectId, moves: bool) -> bool {
+        match self.tasks[&id].work {
+            ServerWork::Write { range, .. } => moves && range != self.whole(),
+            work => work.source().is_some_and(|from| self.health.has_failed(DeviceIndex(from.0))),
         }
     }
 

@@ -219,3 +219,25 @@ fn a_drain_that_is_asked_for_after_copies_have_failed_is_reported_to_be_stuck() 
     driven.pass(2);
     assert_eq!((held(&driven), driven.home(0) == bad), (None, false));
 }
+
+/// Two part writes of an object that was never written: one copy misses the first one while the second one waits there.
+/// To write the second one with zeroes around it would put zeroes in place of the first one.
+#[test]
+fn a_part_write_that_waited_does_not_make_a_copy_count_that_has_missed_another_one() {
+    let settings = settings(2, 2);
+    let mut driven = Driven::new(&settings);
+    let both = homes(&driven, 0);
+    (driven.refuses, driven.refuses_once) = (Some(both[1]), true);
+    // Both wait until it is durable that the slice is dirty, and then begin together.
+    driven.hardenings = Some(Vec::new());
+    driven.write(0, 1);
+    driven.write(2, 1);
+    driven.harden();
+    assert_eq!((driven.results(), driven.refuses), (vec![Ok(()), Ok(())], None));
+    assert!(driven.writes.iter().all(|(device, ..)| *device == both[0].0), "{:?}", driven.writes);
+    assert_eq!(homes(&driven, 0), both[..1]);
+    driven.engine.check();
+    let mut driven = driven.restart(&settings);
+    driven.request(RequestKind::Read, 0, 1);
+    assert_eq!((driven.results(), homes(&driven, 0)), (vec![Ok(())], both[..1].to_vec()));
+}

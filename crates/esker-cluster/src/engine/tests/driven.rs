@@ -23,6 +23,8 @@ pub(super) struct Driven {
     pub(super) failed: Option<ServerId>,
     /// A device that refuses writes.
     pub(super) refuses: Option<ServerId>,
+    /// Whether it refuses only the next one.
+    pub(super) refuses_once: bool,
     /// A device that cannot be read.
     pub(super) unreadable: Option<ServerId>,
     /// Devices whose drains were told to be stuck.
@@ -58,6 +60,7 @@ impl Driven {
             hardenings,
             failed,
             refuses,
+            refuses_once: false,
             unreadable: None,
             stuck: Vec::new(),
             next: 0,
@@ -82,6 +85,9 @@ impl Driven {
                 }
                 Effect::Io { io, device, request, .. } => {
                     let is_refused = request.kind.is_write() && self.refuses == Some(ServerId(device.0));
+                    if is_refused && self.refuses_once {
+                        self.refuses = None;
+                    }
                     if request.kind.is_write() && !is_refused {
                         self.writes.push((device.0, request.start.0, request.length.0 / 512));
                     }
