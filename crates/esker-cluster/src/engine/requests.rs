@@ -2,7 +2,7 @@
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
 use esker_tier::parts::{FlushWait, NextFlush};
-use esker_tier::{DeviceIndex, Effect, IoId};
+use esker_tier::{BufferPlace, BufferStep, DeviceIndex, Effect, IoId};
 
 use super::ClusterEngine;
 use super::task::{Io, Piece};
@@ -65,6 +65,10 @@ impl ClusterEngine {
         let piece = self.pieces.remove(&tag).expect("a part is answered once");
         if matches!(result, Ok(ReplyKind::Changed(_))) && self.holds_back(piece.host, effects) {
             return;
+        }
+        if result == Ok(ReplyKind::Zeroes) {
+            let into = BufferPlace::new(piece.buffer(), piece.offset);
+            effects.push(Effect::Buffer(BufferStep::Zero { into, length: piece.length() }));
         }
         let result = result.map(|_| ()).map_err(|error| {
             piece.error.unwrap_or(match error {

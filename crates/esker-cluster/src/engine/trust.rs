@@ -53,6 +53,7 @@ impl ClusterEngine {
             self.router.on(RouterInput::Fail(server), &mut Vec::new());
         }
         self.router.find_all_lost();
+        self.know_unwritten();
         // What is on no server gets another one.
         self.router.on(RouterInput::EpochEnds, &mut Vec::new());
     }
@@ -65,7 +66,7 @@ impl ClusterEngine {
         let is_last = |slice: &SliceId| {
             (0..objects).any(|index| {
                 let mut holders = map.replicas_of(*slice).filter_map(|replica| recorded.holder(replica, index));
-                map.replicas_of(*slice).any(|replica| recorded.is_written(replica, index)) && holders.all(is_gone)
+                recorded.is_written_somewhere(*slice, index) && holders.all(is_gone)
             })
         };
         recorded.slices_at(server).into_iter().find(is_last)
@@ -87,6 +88,16 @@ impl ClusterEngine {
         self.draining.retain(|drained| *drained != server);
         self.route(RouterInput::Fail(server), effects);
         self.agree_on(objects, effects);
+        self.know_unwritten();
+    }
+
+    /// Has the router know which of the objects that no server has were never written: these are not lost.
+    fn know_unwritten(&mut self) {
+        let (recorded, shape) = (&self.recorded, *self.router.map().shape());
+        self.router.keep_lost(|object| {
+            let (slice, index) = shape.slice_of(object);
+            recorded.is_written_somewhere(slice, index)
+        });
     }
 
     /// Objects of slices of which the router and the records may disagree: work on them is under way, or replicas are

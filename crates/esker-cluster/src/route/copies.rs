@@ -29,7 +29,7 @@ impl Router {
         let open = |replica: SliceReplica| {
             self.map
                 .not_moved(replica, 0)
-                .any(|index| self.map.writer(replica, index).is_some() && self.holder(replica, index).is_some())
+                .any(|index| self.map.writer(replica, index).is_some() && self.is_known(replica, index))
         };
         !self.map.moving_from(self.copies.replica).any(open)
     }
@@ -62,8 +62,7 @@ impl Router {
                 return None;
             }
             let is_free = |index: &usize| {
-                self.queues.is_idle(self.map.shape().object_of(replica.slice, *index))
-                    && self.holder(replica, *index).is_some()
+                self.queues.is_idle(self.map.shape().object_of(replica.slice, *index)) && self.is_known(replica, *index)
             };
             self.map.not_moved(replica, from).find(is_free).map(|index| (replica, index))
         };

@@ -1,6 +1,6 @@
 //! Servers that join, are drained, or fail; moves of plans.
 
-use crate::id::{PartitionId, ServerId, SliceId, SliceReplica};
+use crate::id::{ObjectId, PartitionId, ServerId, SliceId, SliceReplica};
 use crate::map::ReplicaPlace;
 use crate::plan::Plan;
 use crate::servers::ServerState;
@@ -29,10 +29,22 @@ impl Router {
         }
         let first = SliceReplica { slice, replica: 0 };
         for index in 0..self.map.shape().objects_per_slice as usize {
-            if self.holder(first, index).is_none() {
-                self.lost.insert(self.map.shape().object_of(slice, index));
+            let object = self.map.shape().object_of(slice, index);
+            if self.holder(first, index).is_none() && !self.unwritten.contains(&object) {
+                self.lost.insert(object);
             }
         }
+    }
+
+    /// Of the objects that no server has, only those are lost that were written: the others are zeroes.
+    pub(crate) fn keep_lost(&mut self, was_written: impl Fn(ObjectId) -> bool) {
+        self.unwritten.extend(self.lost.extract_if(.., |object| !was_written(*object)));
+    }
+
+    /// A server has an object again.
+    pub(super) fn is_found(&mut self, object: ObjectId) {
+        self.lost.remove(&object);
+        self.unwritten.remove(&object);
     }
 
     /// Finds the objects that no server had any more when the map was recorded.

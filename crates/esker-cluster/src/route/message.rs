@@ -135,6 +135,8 @@ pub enum Effect {
 pub enum ReplyKind {
     /// The data are those that this effect has read.
     Read(EffectId),
+    /// The data are zeroes: the object was never written, and no server has it.
+    Zeroes,
     /// So many replicas have the change.
     Changed(usize),
 }

@@ -58,6 +58,8 @@ pub struct Router {
     released: Vec<ObjectId>,
     /// Objects that no server has any more.
     lost: BTreeSet<ObjectId>,
+    /// Objects that no server has, and that were never written: they are zeroes.
+    unwritten: BTreeSet<ObjectId>,
     next_work: u64,
     next_effect: u64,
     version: u64,
@@ -134,6 +136,7 @@ impl Router {
             turning: BTreeSet::new(),
             released: Vec::new(),
             lost: BTreeSet::new(),
+            unwritten: BTreeSet::new(),
             next_work: 0,
             next_effect: 0,
             version: 0,
@@ -180,7 +183,7 @@ impl Router {
             }
             ReplicaPlace::Offloading { .. } => self.map.trust_source(replica, index),
         }
-        self.lost.remove(&self.map.shape().object_of(replica.slice, index));
+        self.is_found(self.map.shape().object_of(replica.slice, index));
     }
 
     /// The objects on which work is under way.
@@ -281,7 +284,7 @@ impl Router {
     fn object_moved(&mut self, replica: SliceReplica, index: usize, effects: &mut Vec<Effect>) {
         let place = self.map.place(replica);
         self.map.set_moved(replica, index);
-        self.lost.remove(&self.map.shape().object_of(replica.slice, index));
+        self.is_found(self.map.shape().object_of(replica.slice, index));
         if let ReplicaPlace::Offloading { source: Some(server), .. } = place {
             let object = self.map.shape().object_of(replica.slice, index);
             self.report.trims += 1;

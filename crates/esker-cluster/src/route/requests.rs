@@ -178,6 +178,7 @@ impl Router {
                 }
                 self.part(id, ServerWork::Read { server, object, range }, effects);
             }
+            None if self.unwritten.contains(&object) => self.end(id, Ok(ReplyKind::Zeroes), effects),
             None => {
                 let error = if tried == 0 { RequestError::Lost } else { RequestError::Failed };
                 self.end(id, Err(error), effects);
@@ -196,7 +197,9 @@ impl Router {
             let Some((server, moves)) = self.map.writer(replica, index) else { continue };
             let part = match request {
                 ObjectRequest::Write(range) if moves && u64::from(range.end - range.begin) < size => {
-                    let Some(from) = self.holder(replica, index) else {
+                    // What was never written is as much on the destination as anywhere.
+                    let zeroes = self.unwritten.contains(&object).then_some(server);
+                    let Some(from) = self.holder(replica, index).or(zeroes) else {
                         error = RequestError::Lost;
                         continue;
                     };
@@ -225,6 +228,9 @@ impl Router {
         let (_, index) = self.map.slice_of(object);
         match (self.map.writer(replica, index), self.holder(replica, index)) {
             (Some((to, true)), Some(from)) => self.part(id, ServerWork::Copy { from, to, object }, effects),
+            (Some((to, true)), None) if self.unwritten.contains(&object) => {
+                self.part(id, ServerWork::Delete { server: to, object }, effects);
+            }
             _ => self.end(id, Err(RequestError::Unavailable), effects),
         }
     }
@@ -233,6 +239,12 @@ impl Router {
     pub(super) fn holder(&self, replica: SliceReplica, index: usize) -> Option<ServerId> {
         let others = self.map.replicas_of(replica.slice).filter(|other| *other != replica);
         std::iter::once(replica).chain(others).find_map(|any| self.map.reader(any, index))
+    }
+
+    /// Returns whether it is known what an object is: a server has it, or it was never written.
+    pub(super) fn is_known(&self, replica: SliceReplica, index: usize) -> bool {
+        let is_unwritten = || self.unwritten.contains(&self.map.shape().object_of(replica.slice, index));
+        self.holder(replica, index).is_some() || is_unwritten()
     }
 
     /// A part of work has ended.

@@ -69,13 +69,15 @@ impl RecordedMap {
     }
 
     fn records_of_replica(&self, replica: SliceReplica, records: &mut Vec<ClusterRecord>) {
-        let Some(place) = self.home(replica) else { return records.push(ClusterRecord::Homeless { replica }) };
         let (number, objects) = (self.index(replica), 0..self.shape.objects_per_slice);
         let runs = |has: &dyn Fn(usize) -> bool| -> Vec<(u32, u32)> {
             let runs = runs_of(objects.clone(), |index| has(index as usize).then_some(()));
             runs.map(|(run, ())| (run.start, run.end - run.start)).collect()
         };
-        records.push(ClusterRecord::Placed { replica, place });
+        records.push(match self.home(replica) {
+            Some(place) => ClusterRecord::Placed { replica, place },
+            None => ClusterRecord::Homeless { replica },
+        });
         let written = runs(&|index| self.is_written(replica, index)).into_iter();
         records.extend(written.map(|(first, count)| ClusterRecord::Written { replica, first, count }));
         if self.stale.has_any(number) {

@@ -24,7 +24,7 @@ pub(super) struct RecordedMap {
     homes: Vec<Option<SlotPlace>>,
     /// Replicas in motion.
     motions: BTreeMap<usize, Motion>,
-    /// A bit for each object of each replica.
+    /// A bit for each object of each replica. Where no replica has an object, any of them says whether it was written.
     written: Vec<u64>,
     /// Objects of replicas whose home has them in an older version, or not at all.
     stale: ObjectsOfReplicas,
@@ -99,6 +99,11 @@ impl RecordedMap {
     fn objects(&self, replica: SliceReplica, objects: Range<u32>) -> Range<usize> {
         let first = self.index(replica) * self.shape.objects_per_slice as usize;
         first + objects.start as usize..first + objects.end as usize
+    }
+
+    /// Returns whether an object was written in any replica.
+    pub(super) fn is_written_somewhere(&self, slice: SliceId, index: usize) -> bool {
+        self.shape.replicas_of(slice).any(|replica| self.is_written(replica, index))
     }
 
     /// Returns whether an object of a replica was written.

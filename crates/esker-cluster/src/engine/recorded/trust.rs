@@ -83,7 +83,9 @@ impl RecordedMap {
         let slices = self.slices_at(server);
         self.failed.insert(server);
         for slice in slices {
+            self.forget_older(slice);
             self.shape.replicas_of(slice).for_each(|replica| self.fail_at(server, replica));
+            self.forget_older(slice);
             let left = if self.is_unsure(slice) { self.last_resorts(slice, |_| true) } else { Vec::new() };
             for (replica, index) in left {
                 self.unsure.clear(self.index(replica), index..index + 1);
@@ -104,11 +106,31 @@ impl RecordedMap {
             self.homes[number] = motion.as_ref().map(|motion| motion.to);
         }
         let Some(motion) = motion else {
-            self.unsure.clear_replica(number);
-            return self.set_written(replica, objects, false);
+            // Whether an object that no replica has any more was written decides whether it is lost.
+            return self.unsure.clear_replica(number);
         };
         for object in objects.filter(|object| bits::is_set(&motion.moved, *object as usize) != is_home) {
             self.miss(replica, object..object + 1);
+        }
+    }
+
+    /// Forgets whether objects of a slice were written where a replica does not have them, and another one does: there
+    /// they may have been discarded.
+    fn forget_older(&mut self, slice: SliceId) {
+        let has_all = |map: &Self, replica| map.home(replica).is_some() && !map.stale.has_any(map.index(replica));
+        let is_complete = self.shape.replicas_of(slice).any(|replica| has_all(self, replica));
+        for replica in self.shape.replicas_of(slice) {
+            let objects = 0..self.shape.objects_per_slice;
+            if is_complete && self.home(replica).is_none() {
+                self.set_written(replica, objects, false);
+            } else if !has_all(self, replica) {
+                let is_older = |object: &u32| {
+                    let has = |replica| self.holder(replica, *object as usize).is_some();
+                    !has(replica) && self.shape.replicas_of(slice).any(has)
+                };
+                let older: Vec<u32> = objects.filter(is_older).collect();
+                older.into_iter().for_each(|object| self.set_written(replica, object..object + 1, false));
+            }
         }
     }
 

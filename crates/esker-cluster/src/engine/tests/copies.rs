@@ -1,6 +1,6 @@
 //! Several copies: what has to be durable before the host is answered, and what a restart makes of copies that differ.
 
-use esker_core::{DeviceError, RequestKind};
+use esker_core::{DeviceError, RequestKind, Telemetry};
 use esker_tier::HeldReason;
 
 use super::driven::Driven;
@@ -10,8 +10,14 @@ const FUA: RequestKind = RequestKind::Write { fua: true };
 
 /// The servers of the copies of a slice.
 fn homes(driven: &Driven, slice: u32) -> Vec<ServerId> {
+    homes_of(driven, u64::from(slice) * OBJECTS)
+}
+
+/// The servers of the copies of an object.
+fn homes_of(driven: &Driven, object: u64) -> Vec<ServerId> {
     let map = driven.engine.router.map();
-    map.replicas_of(SliceId(slice)).filter_map(|replica| map.reader(replica, 0)).collect()
+    let (slice, index) = map.slice_of(ObjectId(object));
+    map.replicas_of(slice).filter_map(|replica| map.reader(replica, index)).collect()
 }
 
 /// A cluster of two copies, in which slice 0 was written and flushed. It is dirty.
@@ -240,4 +246,47 @@ fn a_part_write_that_waited_does_not_make_a_copy_count_that_has_missed_another_o
     let mut driven = driven.restart(&settings);
     driven.request(RequestKind::Read, 0, 1);
     assert_eq!((driven.results(), homes(&driven, 0)), (vec![Ok(())], both[..1].to_vec()));
+}
+
+/// Has the servers fail that have copies of slice 0, before anything is copied.
+fn fail_homes(driven: &mut Driven) {
+    for server in homes(driven, 0) {
+        let telemetry = Telemetry { state: DeviceState::Failed, ..Telemetry::default() };
+        driven.tell(Input::Device { device: DeviceIndex(server.0), telemetry });
+    }
+}
+
+/// What was never written is zeroes, whoever has failed.
+#[test]
+fn only_what_was_written_is_lost_with_its_last_copy() {
+    for (is_written, restarts) in [(false, false), (false, true), (true, false), (true, true)] {
+        let settings = settings(3, 2);
+        let mut driven = Driven::new(&settings);
+        if is_written {
+            driven.write(0, 1);
+        }
+        fail_homes(&mut driven);
+        driven.results();
+        if restarts {
+            driven = driven.restart(&settings);
+        }
+        driven.reads = Some(Vec::new());
+        let of_written = if is_written { Err(DeviceError::Failed) } else { Ok(()) };
+        let expected = [of_written, Ok(()), of_written];
+        driven.request(RequestKind::Read, 0, 1);
+        driven.request(RequestKind::Read, SECTORS, 1);
+        driven.request(RequestKind::Flush, 0, 0);
+        assert_eq!(driven.results(), expected, "{is_written}, {restarts}");
+        // Part writes go to the server that is left, and so does the rest.
+        driven.write(SECTORS, 1);
+        assert_eq!(driven.results(), [Ok(())], "{is_written}, {restarts}");
+        driven.router(RouterInput::CopyBudget(Bytes(SLICE * 512)));
+        let known = homes_of(&driven, 2);
+        assert!(known.len() == 1 && homes_of(&driven, 1) == known, "{is_written}, {restarts}: {known:?}");
+        assert_eq!(homes_of(&driven, 0).len(), usize::from(!is_written), "{is_written}, {restarts}");
+        driven.request(RequestKind::Read, 2 * SECTORS, 1);
+        driven.request(RequestKind::Read, 0, 1);
+        assert_eq!((driven.results(), driven.reads.take()), (vec![Ok(()), of_written], Some(Vec::new())));
+        driven.engine.check();
+    }
 }

@@ -177,7 +177,7 @@ impl World {
                     assert!(allowed[page].contains(&values[page]), "{tag:?} {object:?}: {values:?}, not {allowed:?}");
                 }
             }
-            Ok(ReplyKind::Changed(_)) => panic!("a read changes nothing"),
+            Ok(other) => panic!("{object:?} was read: {other:?}"),
             Err(RequestError::Lost) => self.check_lost(object, tag),
             Err(_) => {}
         }
