@@ -72,7 +72,7 @@ pub use route::{
     RouterReport, ServerWork, Stamp,
 };
 pub use servers::{Server, ServerList, ServerState};
-pub use shape::{ClusterShape, REPLICAS_MAX, ServerSpec, ShapeError};
+pub use shape::{ClusterShape, REPLICAS_MAX, ServerSpec, ShapeError, slices_that_fit};
 pub use wear::{
     FITTED_GRANULARITY, FITTED_OVERLAP, FlashLoad, RATE_CLASSES, SettingsError, WEAR_MODELS, WearEntry, WearModel,
     WriteSpread, build_wear_model, rate_class,

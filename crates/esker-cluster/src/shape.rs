@@ -40,6 +40,20 @@ pub struct ServerSpec {
     pub virtual_nodes: u32,
 }
 
+/// Returns of how many slices all `replicas` fit where there is room for so many each, and of no slice more than one.
+pub fn slices_that_fit(rooms: &[u64], replicas: u64) -> u64 {
+    let fit = |slices: u64| {
+        let taken: u128 = rooms.iter().map(|room| u128::from(slices.min(*room))).sum();
+        taken >= u128::from(slices) * u128::from(replicas)
+    };
+    let (mut most, mut beyond) = (0, rooms.iter().fold(1, |sum: u64, room| sum.saturating_add(*room)));
+    while beyond - most > 1 {
+        let slices = most + (beyond - most) / 2;
+        *(if fit(slices) { &mut most } else { &mut beyond }) = slices;
+    }
+    most
+}
+
 /// Why there can be no such cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ShapeError {
@@ -156,6 +170,22 @@ mod tests {
 
     const SHAPE: ClusterShape =
         ClusterShape { slices: 1000, objects_per_slice: 16, object: Bytes::kib(256), partitions: 64, replicas: 2 };
+
+    #[test]
+    fn replicas_that_are_apart_fit_as_far_as_small_rooms_go() {
+        for (rooms, replicas, slices) in [
+            (&[5, 5, 5][..], 1, 15),
+            (&[3, 3, 30], 2, 6),
+            (&[3, 30], 2, 3),
+            (&[30], 2, 0),
+            (&[5, 5, 5], 2, 7),
+            (&[4, 4, 4], 3, 4),
+            (&[4, 4, 4, 1, 0], 3, 4),
+            (&[], 1, 0),
+        ] {
+            assert_eq!(slices_that_fit(rooms, replicas), slices, "{rooms:?}, {replicas}");
+        }
+    }
 
     #[test]
     fn every_object_is_in_one_slice_and_every_slice_in_one_partition() {

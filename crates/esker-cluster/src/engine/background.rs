@@ -33,6 +33,8 @@ pub(super) struct Background {
     before: [u64; 2],
     /// Ticks in a row in which copies failed and nothing moved.
     vain_ticks: u32,
+    /// Moves that had begun or ended, and replicas that were lost, when drains that wait for room last tried to go on.
+    tried_at: Option<u64>,
     /// Why the last copy failed.
     failure: Option<HeldReason>,
 }
@@ -47,6 +49,7 @@ impl Default for Background {
             waiting: VecDeque::new(),
             before: [0; 2],
             vain_ticks: 0,
+            tried_at: None,
             failure: None,
         }
     }
@@ -72,6 +75,11 @@ impl Background {
     /// A drain begins: whether it gets further is not known yet.
     pub(super) fn drain_begins(&mut self) {
         self.vain_ticks = 0;
+    }
+
+    /// Servers have joined or left, or are drained or kept: there may be room for what has waited for it.
+    pub(super) fn members_change(&mut self) {
+        self.tried_at = None;
     }
 
     /// Gives a copy a buffer. Returns false if all are in use: then it waits.
@@ -200,11 +208,14 @@ impl ClusterEngine {
 
     /// Has slots freed and drains go on that wait for the end of an epoch, and notices drains that get no further.
     pub(super) fn tend_moves(&mut self, effects: &mut Vec<Effect>) {
+        let report = self.router.report();
         let is_stalled = self.router.map().moving_count() == 0 && !self.draining.is_empty();
-        if is_stalled || !self.without_slot.is_empty() {
+        // There is no more room than before unless something has moved.
+        let changes = Some(report.moves_begun + report.moves_done + report.replicas_lost);
+        let has_changed = is_stalled && std::mem::replace(&mut self.background.tried_at, changes) != changes;
+        if has_changed || !self.without_slot.is_empty() {
             self.inputs.push_back(RouterInput::EpochEnds);
         }
-        let report = self.router.report();
         let now = [report.copies_failed, report.copies + report.moved_by_requests];
         let [failed, moved] = [0, 1].map(|index| now[index] > self.background.before[index]);
         self.background.before = now;

@@ -1,5 +1,7 @@
 //! Servers that join, are drained, and leave while requests are served.
 
+use std::collections::BTreeMap;
+
 use esker_core::Bytes;
 use esker_tier::{DeviceIndex, Effect, Reshape, ReshapeError};
 
@@ -10,6 +12,7 @@ use crate::id::{FailureDomain, ServerId, SliceReplica};
 use crate::map::ReplicaPlace;
 use crate::route::RouterInput;
 use crate::servers::ServerState;
+use crate::shape::slices_that_fit;
 
 impl ClusterEngine {
     pub(super) fn check_members(&self, reshape: Reshape) -> Result<(), ReshapeError> {
@@ -57,13 +60,17 @@ impl ClusterEngine {
             let what = format!("{} copies of each slice need as many devices", self.settings.replicas);
             return Err(ReshapeError::Limit(what));
         }
-        let rooms = self.router.servers().iter().filter(stays).map(|(_, server)| u64::from(server.spec.room));
-        let (room, shape) = (rooms.sum::<u64>(), self.router.map().shape());
-        let replicas = u64::from(shape.slices) * u64::from(shape.replicas);
-        if replicas <= room {
+        let mut rooms = BTreeMap::<FailureDomain, u64>::new();
+        for (_, server) in self.router.servers().iter().filter(stays) {
+            *rooms.entry(server.spec.domain).or_default() += u64::from(server.spec.room);
+        }
+        let (rooms, shape) = (rooms.into_values().collect::<Vec<u64>>(), self.router.map().shape());
+        let (slices, fit) = (u64::from(shape.slices), slices_that_fit(&rooms, shape.replicas.into()));
+        if slices <= fit {
             return Ok(());
         }
-        let [wanted, holds] = [replicas, room].map(|slices| Bytes(slices * self.settings.slice().0));
+        let bytes = u64::from(shape.replicas) * self.settings.slice().0;
+        let [wanted, holds] = [slices, fit].map(|slices| Bytes(slices * bytes));
         Err(ReshapeError::NoRoom { wanted, holds })
     }
 
@@ -99,6 +106,7 @@ impl ClusterEngine {
             Reshape::Grow { .. } | Reshape::Offer { .. } | Reshape::Shrink { .. } => unreachable!("it is refused"),
         }
         self.epochs.members_change();
+        self.background.members_change();
     }
 
     fn join(&mut self, capacity: Bytes) {

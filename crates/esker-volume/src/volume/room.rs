@@ -1,5 +1,6 @@
 //! What has to stay when devices leave or more is offered: room for data, room for the map, and a copy of it.
 
+use esker_cluster::slices_that_fit;
 use esker_core::{Bytes, DeviceState};
 
 use super::change::ChangeError;
@@ -62,5 +63,7 @@ pub(super) fn holds_without(device: usize, devices: &[VolumeMember], engine: &dy
         *index != device && member.presence != Presence::Removed && !member.is_draining
     };
     let others = devices.iter().enumerate().filter(stays);
-    Bytes(others.map(|(_, member)| member.data.0 / unit * unit).sum::<u64>() / engine.copies())
+    let rooms: Vec<u64> = others.map(|(_, member)| member.data.0 / unit).collect();
+    // No two copies are on one device.
+    Bytes(slices_that_fit(&rooms, engine.copies()) * unit)
 }
