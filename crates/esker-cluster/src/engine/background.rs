@@ -217,8 +217,16 @@ impl ClusterEngine {
             self.inputs.push_back(RouterInput::EpochEnds);
         }
         let now = [report.copies_failed, report.copies + report.moved_by_requests];
-        let [failed, moved] = [0, 1].map(|index| now[index] > self.background.before[index]);
+        let [mut failed, moved] = [0, 1].map(|index| now[index] > self.background.before[index]);
         self.background.before = now;
+        // Nothing is copied to a server that takes no writes.
+        if !failed
+            && !moved
+            && let Some(server) = self.router.waits_for()
+        {
+            self.background.failure = Some(HeldReason::Refused(DeviceIndex(server.0)));
+            failed = true;
+        }
         self.background.vain_ticks = match (failed, moved) {
             (_, true) => 0,
             _ if self.router.map().moving_count() == 0 => 0,

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::servers::ServerState;
 use crate::shape::ServerSpec;
 
-use super::Router;
+use super::{Effect, Router};
 
 impl Router {
     /// Returns the server that a replica is complete on.
@@ -110,8 +110,8 @@ impl Router {
         }
     }
 
-    /// A server joins: partitions for which the ring now names it go there.
-    pub(super) fn join(&mut self, spec: ServerSpec) {
+    /// A server joins: partitions for which the ring now names it go there, and what has found no server that takes it.
+    pub(super) fn join(&mut self, spec: ServerSpec, effects: &mut Vec<Effect>) {
         let joined = self.servers.add(spec);
         self.ring.add(joined, spec.virtual_nodes);
         let taken: Vec<Option<u8>> =
@@ -134,6 +134,7 @@ impl Router {
             }
         }
         self.retry_placing();
+        self.begin_turns(effects);
     }
 
     /// Returns which replica of a partition a server that joins takes, if any: that of the server which the ring no

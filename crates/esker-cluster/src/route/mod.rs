@@ -235,7 +235,7 @@ impl Router {
             RouterInput::Done { effect, ok } => self.done(effect, ok, effects),
             RouterInput::Plan(plan) => self.begin_plan(&plan),
             RouterInput::CopyBudget(bytes) => self.grant(bytes),
-            RouterInput::Join(spec) => self.join(spec),
+            RouterInput::Join(spec) => self.join(spec, effects),
             RouterInput::Drain(server) => self.drain(server),
             RouterInput::Refuse(server) => self.refuse(server, effects),
             RouterInput::Keep(server) => self.keep(server),

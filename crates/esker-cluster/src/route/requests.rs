@@ -358,7 +358,11 @@ impl Router {
         let work = &self.works[&id];
         let (_, index) = self.map.slice_of(work.object);
         let have: Vec<ServerId> = work.performed.iter().copied().filter(|it| self.servers.serves(*it)).collect();
-        if self.destination_is_in(replica, index, &have) {
+        let has_it = self.destination_is_in(replica, index, &have);
+        if matches!(self.map.place(replica), ReplicaPlace::Offloading { source: None, .. }) {
+            self.copies.rebuild_ended(has_it);
+        }
+        if has_it {
             self.report.copies += 1;
             self.object_moved(replica, index, effects);
         } else {

@@ -173,6 +173,26 @@ fn copies_that_have_nowhere_to_go_are_reported() {
     assert_eq!((held(2), held(3)), (Some(HeldReason::TooFewDevices), None));
 }
 
+/// A copy is made up for on a drive that then takes no more writes, and no other one may have it.
+#[test]
+fn copies_that_wait_for_a_drive_which_takes_no_writes_are_reported() {
+    let mut settings = settings(3, 2);
+    settings.pace.copied_bytes_per_second = Bytes::mib(1);
+    let mut driven = Driven::new(&settings);
+    driven.write(0, SLICE);
+    let both = homes(&driven, 0);
+    let third = ServerId(3 - both[0].0 - both[1].0);
+    driven.failed = Some(both[0]);
+    driven.write(0, 1);
+    driven.refuses = Some(third);
+    driven.pass(2);
+    let failed = driven.engine.router.report().copies_failed;
+    driven.pass(5);
+    assert_eq!(driven.engine.router.report().copies_failed, failed, "it is not tried for ever");
+    let held = driven.engine.background(Nanos(driven.now)).unwrap().held;
+    assert_eq!(held, Some(HeldReason::Refused(DeviceIndex(third.0))));
+}
+
 /// A drive that only fails reads is no failed one: what is there has to come from the other copies.
 #[test]
 fn what_cannot_be_read_where_it_leaves_is_copied_from_the_other_copy() {

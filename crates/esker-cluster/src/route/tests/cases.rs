@@ -233,6 +233,82 @@ fn one_failure_at_any_step_loses_nothing() {
     }
 }
 
+/// Lets one object be copied. Rebuilds of which `fails` says so fail, and all else ends well.
+fn copy_one(world: &mut World, fails: impl Fn(ServerId) -> bool) {
+    world.on(RouterInput::CopyBudget(Bytes(PAGES as u64)));
+    while let Some(pending) = world.pending.first() {
+        let fails = match pending.work {
+            ServerWork::Copy { to, object, .. } => {
+                let (map, rebuilt) = (world.map(), ReplicaPlace::Offloading { source: None, destination: Some(to) });
+                fails(to) && map.replicas_of(map.slice_of(object).0).any(|replica| map.place(replica) == rebuilt)
+            }
+            _ => false,
+        };
+        world.end(0, if fails { Ending::Failed } else { Ending::Done });
+    }
+}
+
+/// What was on the first server is rebuilt on the third, which then takes no more writes, and may go nowhere else. What
+/// goes from the second to another one in its domain is copied all the same.
+#[test]
+fn nothing_is_copied_to_a_server_that_takes_no_writes_until_another_one_joins() {
+    let mut world = World::new(2, 8, 3, &[0, 1, 2].map(|domain| spec(domain, 100)));
+    (0..24).for_each(|object| _ = world.request(ObjectId(object), ObjectRequest::Write(WHOLE)));
+    world.end_all();
+    let (gone, full) = (ServerId(0), ServerId(2));
+    world.fail(gone);
+    world.on(RouterInput::Refuse(full));
+    world.join(spec(1, 100));
+    world.on(RouterInput::Drain(ServerId(1)));
+    let wait = |world: &World| {
+        let place = |replica| world.map().place(replica);
+        let is_waiting = |place| place == ReplicaPlace::Offloading { source: None, destination: Some(full) };
+        world.map().replicas().filter(|replica| is_waiting(place(*replica))).count()
+    };
+    let waiting = wait(&world);
+    assert!(waiting > 0 && world.router.report().moves_begun > 0, "{:?}", world.map());
+    (0..48).for_each(|_| copy_one(&mut world, |to| to == full));
+    assert_eq!((world.router.report().copies_failed, world.map().moving_count()), (0, waiting));
+    assert!(world.router.is_settled());
+    assert_eq!(world.router.waits_for(), Some(full));
+    world.join(spec(4, 100));
+    assert_eq!((wait(&world), world.router.waits_for()), (0, None), "at once");
+    world.finish();
+    assert_eq!(world.lost, 0);
+}
+
+/// Rebuilds go first, but not for ever if none of them succeeds.
+#[test]
+fn rebuilds_that_fail_take_turns_with_other_copies() {
+    let mut world = world(2, 5);
+    (0..12).for_each(|object| _ = world.request(ObjectId(object), ObjectRequest::Write(WHOLE)));
+    world.end_all();
+    let gone = home(&world, 0, 0);
+    world.fail(gone);
+    let is_complete = |server: &ServerId| {
+        let mut places = world.map().replicas().map(|replica| world.map().place(replica));
+        places.any(|place| place == ReplicaPlace::Complete(*server))
+    };
+    let drained = world.up().into_iter().find(is_complete).unwrap();
+    world.on(RouterInput::Drain(drained));
+    let begun = world.router.report().moves_begun;
+    assert!(begun > 0);
+    (0..48).for_each(|_| copy_one(&mut world, |_| true));
+    let report = *world.router.report();
+    assert!(report.moves_done == begun && report.copies_failed > 3, "{report:?}");
+    // Now they can be made, and go first again: only one other copy comes before.
+    world.join(spec(5, 100));
+    (0..=3 * report.replicas_lost).for_each(|_| copy_one(&mut world, |_| false));
+    assert!(
+        world
+            .map()
+            .replicas()
+            .all(|replica| { !matches!(world.map().place(replica), ReplicaPlace::Offloading { source: None, .. }) })
+    );
+    world.finish();
+    assert_eq!(world.lost, 0);
+}
+
 #[test]
 fn clusters_that_cannot_be_are_refused() {
     let shape = ClusterShape { slices: 40, objects_per_slice: 1, object: Bytes(4), partitions: 8, replicas: 2 };

@@ -1,5 +1,7 @@
 //! Any order of requests, rounds, failures, and ends of work.
 
+use std::collections::BTreeSet;
+
 use esker_core::Bytes;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -8,6 +10,7 @@ use proptest::test_runner::TestRunner;
 use super::store::PAGES;
 use super::world::{Ending, WHOLE, World, spec};
 use crate::id::{ObjectId, ServerId};
+use crate::map::ReplicaPlace;
 use crate::route::{ObjectRange, ObjectRequest, RouterInput, RouterReport};
 use crate::servers::ServerState;
 
@@ -69,6 +72,32 @@ fn request(kind: u8, begin: u32, end: u32) -> ObjectRequest {
 }
 
 impl World {
+    /// Lets some epochs pass in which all is copied that can be.
+    pub(super) fn copy_all(&mut self, epochs: usize) {
+        for _ in 0..epochs {
+            self.on(RouterInput::EpochEnds);
+            self.on(RouterInput::CopyBudget(Bytes(1 << 20)));
+            self.end_all();
+        }
+    }
+
+    /// What is on its way between servers that take no writes stays where it is until one does. Nothing else is on its
+    /// way to one.
+    pub(super) fn keep_split(&mut self) {
+        let (map, refuses) = (self.map(), |server| self.router.refuses(server));
+        let places = map.moving_from(Self::replica(0, 0)).map(|replica| map.place(replica));
+        let mut split = BTreeSet::new();
+        for place in places {
+            if let ReplicaPlace::Offloading { source, destination: Some(to) } = place
+                && refuses(to)
+            {
+                assert!(source.is_some_and(refuses), "{place:?} has not turned");
+                split.insert(to);
+            }
+        }
+        split.into_iter().for_each(|server| self.on(RouterInput::Keep(server)));
+    }
+
     fn step(&mut self, step: Step) {
         match step {
             Step::Request { object, kind, begin, end } => {

@@ -349,11 +349,8 @@ impl World {
         self.end_all();
         // Room and domains for whatever has none.
         (0..3).for_each(|at| self.join(spec(1000 + at, 1000)));
-        for _ in 0..3 {
-            self.on(RouterInput::EpochEnds);
-            self.on(RouterInput::CopyBudget(Bytes(1 << 20)));
-            self.end_all();
-        }
+        self.copy_all(3);
+        self.keep_split();
         for object in (0..self.shape().objects()).map(ObjectId) {
             let before = self.lost;
             self.request(object, ObjectRequest::Read(WHOLE));
@@ -365,11 +362,7 @@ impl World {
         }
         self.perform_late(usize::MAX);
         // What arrives at a server that is drained leaves again: a few rounds until all is at rest.
-        for _ in 0..5 {
-            self.on(RouterInput::EpochEnds);
-            self.on(RouterInput::CopyBudget(Bytes(1 << 20)));
-            self.end_all();
-        }
+        self.copy_all(5);
         self.check_end();
     }
 
