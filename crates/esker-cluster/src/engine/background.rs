@@ -18,6 +18,9 @@ use crate::servers::ServerState;
 /// Ticks in a row in which all copies failed before a drain is reported to be stuck.
 const VAIN_TICKS: u32 = 4;
 
+/// Copies that wrote nothing and for which others were made, at most, in a tick: each has a record.
+const UNWRITTEN_MOST: u64 = 2048;
+
 /// The limits of background work, and what is known of it.
 #[derive(Debug)]
 pub(super) struct Background {
@@ -33,6 +36,8 @@ pub(super) struct Background {
     before: [u64; 2],
     /// Ticks in a row in which copies failed and nothing moved.
     vain_ticks: u32,
+    /// Copies of this tick that have written nothing, and for which others were made.
+    unwritten: u64,
     /// Moves that had begun or ended, and replicas that were lost, when drains that wait for room last tried to go on.
     tried_at: Option<u64>,
     /// Why the last copy failed.
@@ -49,6 +54,7 @@ impl Default for Background {
             waiting: VecDeque::new(),
             before: [0; 2],
             vain_ticks: 0,
+            unwritten: 0,
             tried_at: None,
             failure: None,
         }
@@ -154,6 +160,16 @@ impl ClusterEngine {
         }
     }
 
+    /// Copies have written nothing, because their objects were never written: as many others may be made for them.
+    pub(super) fn copies_wrote_nothing(&mut self, copies: u64) {
+        let copies = copies.min(UNWRITTEN_MOST - self.background.unwritten);
+        if copies > 0 && !self.background.is_paused() {
+            self.background.unwritten += copies;
+            let bytes = copies * self.router.map().shape().object.0;
+            self.inputs.push_back(RouterInput::CopyBudget(Bytes(bytes)));
+        }
+    }
+
     /// Returns what moves in the background.
     pub(super) fn background_now(&self, now: Nanos) -> BackgroundReport {
         let Background { settings, written, copies, .. } = &self.background;
@@ -208,6 +224,7 @@ impl ClusterEngine {
 
     /// Has slots freed and drains go on that wait for the end of an epoch, and notices drains that get no further.
     pub(super) fn tend_moves(&mut self, effects: &mut Vec<Effect>) {
+        self.background.unwritten = 0;
         let report = self.router.report();
         let is_stalled = self.router.map().moving_count() == 0 && !self.draining.is_empty();
         // There is no more room than before unless something has moved.

@@ -141,9 +141,13 @@ impl ClusterEngine {
         while let Some((_, host)) = self.held.pop_front_if(|(number, _)| *number <= through) {
             self.host_part_ended(host, 0, Ok(()), effects);
         }
+        let mut unwritten = 0;
         while let Some((_, id)) = self.unhardened.pop_front_if(|(number, _)| *number <= through) {
+            let Task { tag, change, .. } = self.tasks[&id];
+            unwritten += u64::from(tag.is_none() && change.is_some_and(|change| !change.written));
             self.changed(id, effects);
         }
+        self.copies_wrote_nothing(unwritten);
     }
 
     pub(super) fn journal_failed(&mut self, effects: &mut Vec<Effect>) {

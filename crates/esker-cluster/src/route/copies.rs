@@ -3,7 +3,7 @@
 use esker_core::Bytes;
 
 use crate::id::{ServerId, SliceId, SliceReplica};
-use crate::map::ReplicaPlace;
+use crate::map::{MapEpoch, ReplicaPlace};
 
 use super::Router;
 use super::requests::{ObjectWork, WorkKind};
@@ -29,12 +29,21 @@ pub(super) struct CopyCursor {
     rebuilds_in_vain: bool,
     /// Why the last object was copied.
     last: Aim,
+    /// When nothing in motion had an aim, by the epoch of the map: then nothing has to be looked through.
+    without: [Option<MapEpoch>; 2],
 }
 
 impl Default for CopyCursor {
     fn default() -> Self {
         let first = (SliceReplica { slice: SliceId(0), replica: 0 }, 0);
-        Self { budget: 0, at: [first; 2], has_rebuilt: None, rebuilds_in_vain: false, last: Aim::Move }
+        Self {
+            budget: 0,
+            at: [first; 2],
+            has_rebuilt: None,
+            rebuilds_in_vain: false,
+            last: Aim::Move,
+            without: [None; 2],
+        }
     }
 }
 
@@ -96,7 +105,7 @@ impl Router {
         let mut has_more = [true; 2];
         while self.copies.budget >= object {
             let next = self.copies.order().into_iter().find_map(|aim| {
-                let next = if has_more[aim as usize] { self.next_copy(aim) } else { None };
+                let next = if has_more[aim as usize] { self.look_for(aim) } else { None };
                 has_more[aim as usize] = next.is_some();
                 next.map(|next| (aim, next))
             });
@@ -108,13 +117,35 @@ impl Router {
         }
     }
 
+    /// Returns the next object to copy, and remembers if there is no replica to look at.
+    fn look_for(&mut self, aim: Aim) -> Option<(SliceReplica, usize)> {
+        if self.copies.without[aim as usize] == Some(self.map.epoch()) {
+            return None;
+        }
+        let next = self.next_copy(aim);
+        if next.is_none() {
+            let has_aim = |replica| self.aim_of(replica) == Some(aim);
+            let is_without = !self.map.moving_from(self.copies.at[0].0).any(has_aim);
+            self.copies.without[aim as usize] = is_without.then(|| self.map.epoch());
+        }
+        next
+    }
+
+    /// Returns why a replica is in motion.
+    fn aim_of(&self, replica: SliceReplica) -> Option<Aim> {
+        match self.map.place(replica) {
+            ReplicaPlace::Complete(_) => None,
+            ReplicaPlace::Offloading { source: None, .. } => Some(Aim::Rebuild),
+            ReplicaPlace::Offloading { source: Some(_), .. } => Some(Aim::Move),
+        }
+    }
+
     /// Returns the next object to copy, going round from where the last one was: so one that keeps failing does not
     /// keep back the others.
     fn next_copy(&self, aim: Aim) -> Option<(SliceReplica, usize)> {
         let (at, index) = self.copies.at[aim as usize];
         let of_replica = |replica: SliceReplica, from: usize| {
-            let ReplicaPlace::Offloading { source, .. } = self.map.place(replica) else { return None };
-            if (aim == Aim::Rebuild) != source.is_none() || !self.takes_copies(replica) {
+            if self.aim_of(replica) != Some(aim) || !self.takes_copies(replica) {
                 return None;
             }
             let is_free = |index: &usize| {

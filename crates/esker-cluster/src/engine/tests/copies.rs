@@ -310,3 +310,22 @@ fn only_what_was_written_is_lost_with_its_last_copy() {
         driven.engine.check();
     }
 }
+
+/// Of a slice with one object that was written, one copy writes anything.
+#[test]
+fn what_was_never_written_does_not_use_up_the_rate_of_copies() {
+    let mut settings = settings(3, 1);
+    settings.pace.copied_bytes_per_second = Bytes(SECTORS * 512);
+    let mut driven = Driven::new(&settings);
+    driven.write(2 * SECTORS, SECTORS);
+    let to = (driven.home(0).0 + 1) % 3;
+    driven.move_slice(0, to);
+    driven.pass(1);
+    let report = driven.engine.router.report();
+    assert_eq!((driven.home(0), report.copies), (ServerId(to), OBJECTS));
+    // They are no gift for what was written.
+    driven.write(0, SLICE);
+    driven.move_slice(0, (to + 1) % 3);
+    driven.pass(1);
+    assert_eq!(driven.engine.router.report().copies, OBJECTS + 1);
+}
