@@ -74,10 +74,15 @@ impl ClusterEngine {
         Err(ReshapeError::NoRoom { wanted, holds })
     }
 
-    /// Checks that nothing is on a server that was drained.
+    /// Checks that nothing is on a server that was drained, also by records that are durable. All other changes of the
+    /// map are durable before the router hears of them.
     fn check_left(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
         let server = self.router.servers().get(ServerId(device.0));
+        let is_recorded = self.durability.is_recorded(self.last_turned);
         match (server.state, server.used) {
+            (ServerState::Draining, 0) if !is_recorded => {
+                Err(ReshapeError::NotDrained { device: device.0, extents: 0 })
+            }
             (ServerState::Draining | ServerState::Failed, 0) => Ok(()),
             (_, extents) => Err(ReshapeError::NotDrained { device: device.0, extents }),
         }
@@ -150,10 +155,10 @@ impl ClusterEngine {
 
     /// Reports servers that were drained and hold nothing any more.
     pub(super) fn report_drained(&mut self, effects: &mut Vec<Effect>) {
-        let router = &self.router;
+        let (router, is_recorded) = (&self.router, self.durability.is_recorded(self.last_turned));
         self.draining.retain(|server| {
             let state = router.servers().get(*server);
-            let is_empty = state.state == ServerState::Draining && state.used == 0;
+            let is_empty = state.state == ServerState::Draining && state.used == 0 && is_recorded;
             effects.extend(is_empty.then_some(Effect::Drained(DeviceIndex(server.0))));
             !is_empty
         });

@@ -18,7 +18,8 @@ impl ClusterEngine {
             route::Effect::Missed { replica, index } => self.missed(replica, index, effects),
             // What no record has in motion yet is recorded with its ends as they are then.
             route::Effect::Turned { replica } if self.recorded.motion(replica).is_some() => {
-                self.note(ClusterRecord::Turned { replica }, effects);
+                self.last_turned = self.note(ClusterRecord::Turned { replica }, effects);
+                self.durability.harden(effects);
             }
             route::Effect::Turned { .. } => {}
             route::Effect::Reply { tag, result } => self.replied(tag, result, effects),

@@ -244,49 +244,6 @@ fn a_drained_server_is_reported_empty_once_its_slices_are_elsewhere() {
     assert_eq!(left, [], "these are never empty");
 }
 
-/// A large server makes up for no small one: it takes only one copy of each slice.
-#[test]
-fn what_stays_has_room_for_copies_that_are_apart() {
-    let mut settings = ClusterSettings { reserve: Ratio::ZERO, ..settings(3, 2) };
-    settings.servers[0].capacity = Bytes(3 * SLICE * 512);
-    settings.servers[1].capacity = Bytes(3 * SLICE * 512);
-    settings.servers[2].capacity = Bytes(30 * SLICE * 512);
-    let engine = ClusterEngine::new(&settings).unwrap().with_changing_members();
-    let slices = u64::from(engine.router.map().shape().slices);
-    assert!((4..=6).contains(&slices), "{slices}");
-    let [wanted, holds] = [slices, 3].map(|slices| Bytes(2 * slices * SLICE * 512));
-    for device in (0..3).map(DeviceIndex) {
-        assert_eq!(engine.check_reshape(Reshape::Drain { device }), Err(ReshapeError::NoRoom { wanted, holds }));
-    }
-}
-
-/// To look for places goes through all copies of all slices.
-#[test]
-fn a_drain_without_room_looks_for_places_only_once_something_has_moved() {
-    let settings = ClusterSettings { capacity: Some(Bytes(7 * SLICE * 512)), ..settings(3, 1) };
-    let mut driven = Driven::new(&settings);
-    for server in [0, 1].map(ServerId) {
-        driven.engine.draining.push(server);
-        driven.router(RouterInput::Drain(server));
-    }
-    let copy = |driven: &mut Driven| (0..3).for_each(|_| driven.router(RouterInput::CopyBudget(Bytes(1 << 20))));
-    copy(&mut driven);
-    let looks = |driven: &mut Driven| {
-        driven.engine.tend_moves(&mut Vec::new());
-        let looks = driven.engine.inputs.len();
-        driven.engine.settle(&mut Vec::new());
-        looks
-    };
-    assert!(driven.engine.router.map().moving_count() == 0 && !driven.engine.draining.is_empty());
-    assert_eq!([looks(&mut driven), looks(&mut driven), looks(&mut driven)], [1, 0, 0]);
-    let (mut effects, join) = (Vec::new(), Reshape::Join { capacity: Bytes(SLICE * 512) });
-    driven.engine.reshape(Nanos(0), join, &mut effects).unwrap();
-    driven.perform(effects);
-    copy(&mut driven);
-    assert!(driven.engine.router.map().moving_count() == 0 && !driven.engine.draining.is_empty());
-    assert_eq!([looks(&mut driven), looks(&mut driven)], [1, 0]);
-}
-
 #[test]
 fn impossible_clusters_say_what_is_wrong() {
     let error = |change: fn(&mut ClusterSettings)| {

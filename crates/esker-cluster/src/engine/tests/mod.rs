@@ -4,6 +4,7 @@ mod cases;
 mod copies;
 mod crash;
 mod driven;
+mod members;
 
 use esker_core::registry::Choice;
 use esker_core::{Bytes, Nanos, Ratio, Rng};
