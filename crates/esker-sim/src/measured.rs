@@ -242,9 +242,7 @@ impl Series {
             let before = self.busy_before(kind);
             let whole = elapsed.0 as f64 * f64::from(count.max(1));
             if whole > 0.0 {
-                // Work of a slowed device counts in full at the speed at which it began.
-                let share = (busy.saturating_sub(before).0 as f64 / whole).min(1.0);
-                utilisation.insert(resource_name(kind).to_string(), share);
+                utilisation.insert(resource_name(kind).to_string(), busy.saturating_sub(before).0 as f64 / whole);
             }
         }
         let placed = placed(device);

@@ -93,17 +93,23 @@ impl Model {
         let uses = self.uses;
         self.held.get_mut(&page).expect("it is held").used = uses;
     }
+    /// A page for which a flush waits keeps its turn, however often it is used.
+    fn keeps_turn(&self, page: u64) -> bool {
+        let Held { dirty, first, .. } = self.held[&page];
+        let mut versions = self.awaited.range((page, first)..=(page, u64::MAX));
+        dirty && !self.is_leaving(page) && versions.next().is_some()
+    }
 
     fn write(&mut self, page: u64, covered: u64, number: u64) -> Admission {
         if let Some(held) = self.held.get(&page) {
-            let (was_dirty, leaving) = (held.dirty, self.is_leaving(page));
+            let (was_dirty, stays) = (held.dirty, self.is_leaving(page) || self.keeps_turn(page));
             let held = self.held.get_mut(&page).expect("it is held");
             held.covered |= covered;
             held.version = number;
             if !was_dirty {
                 (held.dirty, held.first) = (true, number);
             }
-            if !leaving {
+            if !stays {
                 self.touch(page);
             }
             return if was_dirty { Admission::Coalesced } else { Admission::Taken };
@@ -224,7 +230,7 @@ impl Comparison {
     fn read(&mut self, page: u64) -> Result<(), String> {
         let asked = 1 << self.rng.below(8);
         let expected = self.model.held.get(&page).is_some_and(|held| held.covered & asked != 0);
-        if self.model.held.contains_key(&page) {
+        if self.model.held.contains_key(&page) && !self.model.keeps_turn(page) {
             self.model.touch(page);
         }
         let found = self.buffer.read(LogicalPage(page as u32), asked) && self.fault != Fault::NeverHits;
