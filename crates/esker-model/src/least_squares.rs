@@ -33,7 +33,7 @@ pub struct Fit {
     pub values: usize,
     /// Number of values less number of coefficients.
     pub degrees_of_freedom: usize,
-    /// Share of the variance of the values that the terms explain.
+    /// Share of the variance of the values that the terms explain; zero where all values are equal.
     pub r_squared: f64,
     /// The same, of variances for each degree of freedom: a term that explains nothing does not raise it.
     pub adjusted_r_squared: f64,
@@ -89,6 +89,11 @@ pub enum FitError {
     },
 }
 
+/// Returns the share of `total` that is explained if `unexplained` is left.
+fn explained(unexplained: f64, total: f64) -> f64 {
+    if total > 0.0 { 1.0 - unexplained / total } else { 0.0 }
+}
+
 impl Problem {
     /// Finds the coefficients with the least sum of squared differences from the values.
     ///
@@ -110,15 +115,19 @@ impl Problem {
             term: (*term).to_string(),
             estimate,
             standard_error,
-            p: 2.0 * student.sf((estimate / standard_error).abs()),
+            p: match estimate / standard_error {
+                // All values are zero, as the estimate is: nothing says that it is not.
+                undefined if undefined.is_nan() => 1.0,
+                t => 2.0 * student.sf(t.abs()),
+            },
             low_99: estimate - reach * standard_error,
             high_99: estimate + reach * standard_error,
         };
         Ok(Fit {
             values,
             degrees_of_freedom: degrees,
-            r_squared: 1.0 - unexplained / total,
-            adjusted_r_squared: 1.0 - variance / (total / (values - 1) as f64),
+            r_squared: explained(unexplained, total),
+            adjusted_r_squared: explained(variance, total / (values - 1) as f64),
             residual_deviation: variance.sqrt(),
             coefficients: self.terms.iter().zip(estimates).zip(errors).map(coefficient).collect(),
         })

@@ -168,3 +168,11 @@ proptest! {
         prop_assert!((one.r_squared - two.r_squared).abs() < 1e-6);
     }
 }
+
+#[test]
+fn values_that_are_all_zero_are_explained_by_nothing() {
+    let rows: Vec<Vec<f64>> = (0..8).map(|at| vec![1.0, f64::from(at)]).collect();
+    let fit = problem(&["1", "x"], rows, vec![0.0; 8]).solve().unwrap();
+    assert_eq!((fit.r_squared, fit.adjusted_r_squared), (0.0, 0.0));
+    assert!(fit.coefficients.iter().all(|one| (one.estimate, one.p, one.high_99) == (0.0, 1.0, 0.0)), "{fit:?}");
+}
