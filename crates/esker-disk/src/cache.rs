@@ -265,7 +265,8 @@ impl Cache {
         let (index, from) = (stream.segment, stream.at);
         let (end, at) = mechanics.read_on(stream.at, self.segments[index].end, stream.limit, now);
         stream.at = at;
-        if end == stream.limit {
+        // An early write behind the segment may have extended it beyond the limit.
+        if end >= stream.limit {
             self.stream = None;
         }
         self.grow(index, end);

@@ -1,21 +1,26 @@
 //! The link to the host, and the controller in front of it.
 
+use std::ops::Range;
+
 use esker_core::{ByteRate, Bytes, Nanos};
 
 use crate::Access;
 
 /// Serves one transfer after another in each direction. Both directions run at the same time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Link {
     rate: Option<ByteRate>,
     in_rate: Option<ByteRate>,
     in_free: Nanos,
+    /// From when on data of the buffer can be sent, before what the arm is reading or behind it.
     out_free: Nanos,
+    /// When the data of the latest access are sent. Until then they come off the medium, and the link is free.
+    reserved: Range<Nanos>,
 }
 
 impl Link {
     pub(super) fn new(rate: Option<ByteRate>, in_rate: Option<ByteRate>) -> Self {
-        Self { rate, in_rate, in_free: Nanos::ZERO, out_free: Nanos::ZERO }
+        Self { rate, in_rate, in_free: Nanos::ZERO, out_free: Nanos::ZERO, reserved: Nanos::ZERO..Nanos::ZERO }
     }
 
     #[inline]
@@ -46,18 +51,32 @@ impl Link {
         fresh: u64,
         bytes: u64,
     ) -> Nanos {
-        let begin = taken.max(self.out_free);
+        let begin = taken.max(self.all_sent());
         let sector = self.time(fresh.min(Bytes::SECTOR.0));
-        self.out_free = (begin + self.time(bytes)).max(first + self.time(fresh)).max(last + sector);
-        self.out_free
+        let end = (begin + self.time(bytes)).max(first + self.time(fresh)).max(last + sector);
+        self.reserve(begin..end)
     }
 
-    /// Returns when data that are in the buffer at `now` have been sent.
+    fn all_sent(&self) -> Nanos {
+        self.out_free.max(self.reserved.end)
+    }
+
+    /// Sends the data of an access at `times`. Returns when they have been sent.
+    fn reserve(&mut self, times: Range<Nanos>) -> Nanos {
+        self.out_free = self.all_sent();
+        self.reserved = times;
+        self.reserved.end
+    }
+
+    /// Returns when data that are in the buffer at `now` have been sent: while the arm is still on its way to others, if
+    /// there is time.
     pub(super) fn data_out(&mut self, now: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() {
             return now;
         }
-        self.out_free = now.max(self.out_free) + self.time(bytes);
+        let (time, begin) = (self.time(bytes), now.max(self.out_free));
+        let goes_before = begin + time <= self.reserved.start;
+        self.out_free = if goes_before { begin } else { begin.max(self.reserved.end) } + time;
         self.out_free
     }
 
@@ -70,7 +89,8 @@ impl Link {
         }
         let last_sector = end + self.time(bytes.min(Bytes::SECTOR.0));
         let first_read = end.saturating_sub(access.transfer) + access.sector;
-        self.out_free = last_sector.max(first_read.max(self.out_free) + self.time(bytes));
-        self.out_free
+        let time = self.time(bytes);
+        let end = last_sector.max(first_read.max(self.all_sent()) + time);
+        self.reserve(end.saturating_sub(time)..end)
     }
 }

@@ -1,6 +1,6 @@
 //! Effects of the buffer: hits, read-ahead, writes that complete early. Expected sums were computed by hand.
 
-use esker_core::{Arrival, Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
+use esker_core::{Arrival, ByteRate, Bytes, Lba, Nanos, ReplaySettings, Request, RequestKind};
 use esker_disk::{CacheSettings, Disk, DiskSettings};
 
 use crate::common::{at, round_numbers, run};
@@ -46,6 +46,37 @@ fn reading_ahead_answers_the_next_read_at_once_and_stops_at_its_limit() {
     assert_eq!(responses(&going_on, &[read(0, 0, 4), read(5_000, 4, 10), read(20_000, 14, 10)]), [400, 0, 0]);
 }
 
+/// 0.1 ms a sector on the link, as on the medium.
+#[test]
+fn the_buffer_answers_while_the_arm_is_on_its_way() {
+    let mut settings = buffered();
+    settings.bus_rate = Some(ByteRate(5_120_000));
+    let far = at_rest_from(&settings, 5_000);
+    // The data of the far read are sent last, and those of a hit meanwhile, unless they would be in its way.
+    let times = responses(&settings, &[read(0, 0, 4), read(2_000, 5_000, 2), read(2_500, 0, 1), read(2_600, 1, 1)]);
+    assert_eq!(times, [500, far, 100, 100]);
+    let late = 2_000 + far - 250;
+    let times = responses(&settings, &[read(0, 0, 4), read(2_000, 5_000, 2), read(late, 0, 1)]);
+    assert_eq!(times, [500, far, 250 + 100]);
+}
+
+/// Returns the response of a read of two sectors from `start` at 2 ms, after the first sectors have been read.
+fn at_rest_from(settings: &DiskSettings, start: u64) -> u64 {
+    responses(settings, &[read(0, 0, 4), read(2_000, start, 2)])[1]
+}
+
+/// Early writes extend the segment that read-ahead fills, beyond where that stops.
+#[test]
+fn sectors_behind_early_writes_take_time_to_read() {
+    let mut settings = buffered();
+    let cache = settings.cache.as_mut().unwrap();
+    (cache.segment_size, cache.write_back, cache.write_batch) =
+        (Bytes(100 * 512), Bytes(64 * 512), Some(Bytes(64 * 512)));
+    let times = responses(&settings, &[read(0, 0, 4), write(500, 4, 20), read(3_000, 24, 4)]);
+    // At 3 ms the head is at 30: sector 24 passes 9.4 ms later.
+    assert_eq!(times, [400, 0, 9_400 + 400]);
+}
+
 #[test]
 fn a_read_behind_the_head_takes_over_where_it_is() {
     // At 0.65 ms sectors up to 5 have passed; 6, 7 and 8 end at 0.9 ms.
@@ -87,6 +118,9 @@ fn batches_leave_the_arm_to_others_until_there_is_no_room() {
     // read.
     let full = [write(0, 50, 4), write(0, 70, 4), write(0, 54, 4), read(2_000, 30, 4)];
     assert_eq!(responses(&batches, &full), [0, 0, 5_400, 11_400]);
+    // A flush does not wait until nobody has asked for anything for a while.
+    let flush = |micros| at(micros, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO));
+    assert_eq!(responses(&batches, &[write(0, 50, 4), flush(1_000)]), [0, 5_400 - 1_000]);
     // While nobody asks for anything, the buffer is emptied.
     assert_eq!(responses(&batches, &[write(0, 50, 8), write(19_000, 70, 8)]), [0, 6_800]);
     assert_eq!(responses(&batches, &[write(0, 50, 8), write(60_000, 70, 8)]), [0, 0]);
