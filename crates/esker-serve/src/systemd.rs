@@ -34,8 +34,8 @@ pub fn tell_ready() {
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
-/// Tells systemd that `process` is the service from now on, and not this one, which is about to end: with the main
-/// process of a service, systemd ends all others.
+/// Tells systemd that `process` is the service from now on, and not the one that it took for it, which is about to end:
+/// with the main process of a service, systemd ends all others.
 pub(crate) fn tell_main_process(process: u32) {
     let _ = sd_notify::notify(&[NotifyState::MainPid(process)]);
 }

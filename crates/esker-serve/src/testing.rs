@@ -50,7 +50,7 @@ pub(crate) struct Emptiness {
     replies: VecDeque<Reply>,
     /// Flushes that were answered.
     pub(crate) flushes: u32,
-    /// Writes that were begun after the last flush.
+    /// Writes that had not been answered when the last flush was begun.
     pub(crate) unflushed: u32,
     /// When a flush is begun for the first time, this is done.
     pub(crate) on_flush: Option<Box<dyn FnOnce()>>,
@@ -58,8 +58,8 @@ pub(crate) struct Emptiness {
     pub(crate) is_overtaken: bool,
     /// Whether nothing is answered.
     pub(crate) is_silent: bool,
-    /// Until when no read is answered.
-    pub(crate) reads_wait: Option<(SystemClock, Nanos)>,
+    /// Until when no read or write is answered.
+    pub(crate) data_wait: Option<(SystemClock, Nanos)>,
     /// Whether something moves in the background, without end.
     pub(crate) is_moving: bool,
 }
@@ -75,7 +75,7 @@ impl Emptiness {
             on_flush: None,
             is_overtaken: false,
             is_silent: false,
-            reads_wait: None,
+            data_wait: None,
             is_moving: false,
         }
     }
@@ -86,10 +86,10 @@ impl Emptiness {
     }
 
     fn waits(&self, request: &Request) -> bool {
-        let waits = self.reads_wait.as_ref().is_some_and(|(clock, until)| clock.now() < *until);
+        let waits = self.data_wait.as_ref().is_some_and(|(clock, until)| clock.now() < *until);
         match request.kind {
             _ if self.is_silent => true,
-            RequestKind::Read => waits,
+            RequestKind::Read | RequestKind::Write { .. } => waits,
             RequestKind::Flush => self.is_overtaken && self.unflushed == 0,
             _ => false,
         }
@@ -115,7 +115,8 @@ impl Served for Emptiness {
         self.begun.push((tag, request));
         match request.kind {
             RequestKind::Flush => {
-                self.unflushed = 0;
+                let is_write = |(_, request): &&(Tag, Request)| request.kind.is_write();
+                self.unflushed = self.begun.iter().filter(is_write).count() as u32;
                 self.on_flush.take().into_iter().for_each(|done| done());
             }
             RequestKind::Write { .. } => self.unflushed += 1,

@@ -12,6 +12,7 @@ use crate::held::{Handover, HeldExport, Role};
 use crate::listener::Listener;
 use crate::served::Served;
 use crate::status::RequestCounts;
+use crate::systemd::tell_main_process;
 use crate::take_over::{FormerSuccessor, Predecessor, Successor};
 
 /// How an attempt to hand over has ended.
@@ -96,6 +97,10 @@ impl<S: Served> Server<S> {
     /// Returns the requests that were begun before.
     fn make_durable(&mut self, until: Nanos, successor: &mut Successor) -> Result<Vec<RequestCounts>, ControlError> {
         let failed = self.failed();
+        // A flush covers only writes that have ended.
+        if !self.hold_until(until, successor, |server| server.under_way() == 0) {
+            return Err(ControlError::new("requests that are under way do not end"));
+        }
         self.flush();
         let begun = self.begun();
         let is_flushed = self.hold_until(until, successor, |server| server.under_way() == 0);
@@ -232,6 +237,8 @@ impl<S: Served> Server<S> {
     /// `predecessor`.
     pub fn take_over_from(&mut self, predecessor: &mut Predecessor) -> Result<(), ControlError> {
         predecessor.release()?;
+        // The predecessor tells it too, unless it was killed meanwhile, or is of a version that does not.
+        tell_main_process(std::process::id());
         let operators = self.exports.iter_mut().flat_map(|export| export.operators.listeners_mut());
         let own = self.clients.listeners_mut().chain(operators);
         own.chain(self.collectors.listeners_mut()).for_each(Listener::own);
@@ -271,7 +278,7 @@ mod tests {
         let clock = SystemClock::start();
         let (flushes, is_flushing) = mpsc::channel();
         served.on_flush = Some(Box::new(move || flushes.send(()).unwrap()));
-        served.reads_wait = Some((clock, clock.now() + CLIENTS_LIMIT + Nanos::from_millis(200)));
+        served.data_wait = Some((clock, clock.now() + CLIENTS_LIMIT + Nanos::from_millis(200)));
         let (mut server, mut client) = server_with(served, &folder, &header(0, length));
         let reads = std::thread::spawn(move || {
             // Until then its socket takes a part only.
@@ -310,6 +317,23 @@ mod tests {
         let status = server.status(0);
         assert_eq!((status.requests.writes, server.served(0).unflushed), (1, 0));
         assert_eq!(server.into_handover().clients(), 1);
+        drop(client);
+    }
+
+    /// It may have begun while the replies of other clients were sent.
+    #[test]
+    fn a_flush_waits_for_a_write_that_is_under_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut served = Emptiness::new(Bytes::mib(1));
+        let clock = SystemClock::start();
+        let (now, later) = (clock.now(), Nanos::from_millis(300));
+        served.data_wait = Some((clock, now + later));
+        let request = [&header(1, 512)[..], &[1; 512]].concat();
+        let (mut server, client) = server_with(served, &folder, &request);
+        let (mut successor, _there) = Successor::of_exports(&["home"], &server.io);
+        let until = server.clock.now() + Nanos::from_secs(60);
+        server.make_durable(until, &mut successor).unwrap();
+        assert_eq!((server.served(0).flushes, server.served(0).unflushed), (1, 0));
         drop(client);
     }
 }

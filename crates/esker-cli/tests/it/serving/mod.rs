@@ -57,7 +57,13 @@ struct Server {
 impl Server {
     /// Serves, and returns once clients can connect.
     fn start(folder: &Path, options: &[&str]) -> Self {
-        let mut child = command(folder, &[&["volume", "serve", "home.volume"], options].concat()).spawn().unwrap();
+        Self::start_with(folder, options, &[])
+    }
+
+    /// Also with these variables in its environment.
+    fn start_with(folder: &Path, options: &[&str], variables: &[(&str, &Path)]) -> Self {
+        let mut command = command(folder, &[&["volume", "serve", "home.volume"], options].concat());
+        let mut child = command.envs(variables.iter().copied()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut announced = String::new();
         while !announced.contains("clients connect at") {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,6 +31,30 @@ impl Server {
         assert_eq!(code, Some(0), "the process that has handed over: {said}");
         next
     }
+}
+
+/// Whichever of the two is killed, or is of another version, the other one has told it.
+#[test]
+fn systemd_hears_of_both_servers_which_is_the_service_now() {
+    let home = home();
+    let told = home.path().join("told");
+    let socket = UnixDatagram::bind(&told).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let hear = || {
+        let mut said = [0; 256];
+        let length = socket.recv(&mut said).unwrap();
+        String::from_utf8_lossy(&said[..length]).trim_end().to_string()
+    };
+    let variables = [("NOTIFY_SOCKET", &*told)];
+    let mut server = Server::start_with(home.path(), &[], &variables);
+    assert_eq!(hear(), "READY=1");
+    let next = Server::start_with(home.path(), &["--take-over"], &variables);
+    assert_eq!(server.ended().0, Some(0));
+    let mut heard = [hear(), hear(), hear()];
+    heard.sort();
+    let is_service = format!("MAINPID={}", next.child.id());
+    assert_eq!(heard, [&*is_service, &*is_service, "READY=1"]);
+    next.stop();
 }
 
 /// Otherwise the new process could not open the device, and neither could the old one again.
