@@ -14,7 +14,7 @@ use esker_ftl::{
 };
 use esker_nand::array::{Array, Timing, Waiter};
 use esker_nand::ecc::Ecc;
-use esker_nand::state::{Cause, FlashOp, FlashState, HostAccess, OpList};
+use esker_nand::state::{Cause, ERASES_MAX, FlashOp, FlashState, HostAccess, OpList};
 use esker_nand::{Geometry, Placement, ValueError};
 use esker_results::{Counters, PreconditionReport};
 
@@ -103,6 +103,10 @@ impl Back {
             let (found, limit) = (u64::from(wear.initial_erases), settings.endurance_cycles);
             if found >= limit {
                 return Err(SsdError::BornWornOut { found, limit });
+            }
+            if wear.initial_erases > ERASES_MAX {
+                let (key, limit) = ("wear.initial_erases", u64::from(ERASES_MAX));
+                return Err(ValueError::TooLarge { key, found, limit }.into());
             }
             flash.set_wear(wear.initial_erases);
         }

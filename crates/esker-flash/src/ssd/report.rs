@@ -175,8 +175,9 @@ impl Ssd {
             erases: counts.erases,
             // A layer that maps pages does not count merges. Each of its victims counts as a merge.
             merges: merges.unwrap_or(MergeCounts {
-                switch: counts.erases_without_copies,
-                partial: counts.erases - counts.erases_without_copies,
+                switch: counts.erases_without_copies.min(counts.erases),
+                // A sudden power failure undoes erases that were under way when measuring began.
+                partial: counts.erases.saturating_sub(counts.erases_without_copies),
                 full: 0,
             }),
             full_merge_data_blocks,

@@ -12,7 +12,7 @@ pub struct OperationCounts {
     pub(super) erases_for: [u64; CAUSES],
     /// Block erases.
     pub erases: u64,
-    /// Erases of blocks that held no valid pages, so that nothing had to be copied.
+    /// Erases of blocks of which no page was copied since their last erase.
     pub erases_without_copies: u64,
 }
 

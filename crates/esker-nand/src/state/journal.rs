@@ -87,6 +87,8 @@ impl Change {
 struct Held {
     /// Pages that were programmed or skipped.
     written: u32,
+    /// Whether pages were copied from it.
+    copied: bool,
     owners: Vec<u32>,
     sequences: Vec<u64>,
     versions: Vec<u64>,
@@ -156,13 +158,13 @@ impl Journal {
             self.changes.push_back(Change::Program { page, from, cause, waits });
         }
     }
-    /// Records an erase of `block`, of which `written` pages were used. Its pages start at `first`, and have `owners`
-    /// and `tags` of modes.
+    /// Records an erase of `block`, of which `written` pages were used and some, if so, `copied`. Its pages start at
+    /// `first`, and have `owners` and `tags` of modes.
     pub(super) fn record_erase(
         &mut self,
         block: BlockIndex,
         cause: Cause,
-        (first, written): (u32, u32),
+        (first, written, copied): (u32, u32, bool),
         owners: &[u32],
         tags: &[u8],
     ) {
@@ -175,7 +177,7 @@ impl Journal {
         if !self.settled {
             let (versions, owners) = (self.versions[range].to_vec(), owners.to_vec());
             let (sequences, tags) = (sequences.to_vec(), tags.to_vec());
-            let held = Held { written, owners, sequences, versions, tags, role, maps };
+            let held = Held { written, copied, owners, sequences, versions, tags, role, maps };
             self.changes.push_back(Change::Erase { block, cause, held });
         }
         sequences.fill(0);
@@ -460,7 +462,7 @@ impl FlashState {
                 if let Some(modes) = &mut self.modes {
                     modes.restore_tags(first, &held.tags);
                 }
-                self.undo_erase(block, cause, Some((&held.owners, held.written as u16)));
+                self.undo_erase(block, cause, Some((&held.owners, held.written as u16, held.copied)));
             }
         }
     }

@@ -10,7 +10,7 @@ mod page_modes;
 mod scan;
 
 pub use counts::{OperationCounts, by_cause};
-pub use flash::FlashState;
+pub use flash::{ERASES_MAX, FlashState};
 pub use journal::{ChangeFate, MapPage, SpareArea};
 pub use mode::{OpModes, WRITE_MODES, WriteMode};
 pub use op::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};

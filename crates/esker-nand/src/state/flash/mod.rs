@@ -23,17 +23,22 @@ struct Block {
     /// Pages that were programmed or skipped since the last erase: the lowest offset for the next program. Pages are
     /// programmed in ascending order.
     written: u16,
+    /// Less than 2^31.
     erases: u32,
+    /// Whether pages were copied from it since its last erase.
+    copied: bool,
 }
 
 impl Block {
     #[inline(always)]
     fn unpack(word: u64) -> Self {
-        Self { valid: word as u16, written: (word >> 16) as u16, erases: (word >> 32) as u32 }
+        let (valid, written, erases) = (word as u16, (word >> 16) as u16, (word >> 32) as u32 & ERASES_MAX);
+        Self { valid, written, erases, copied: word & COPIED != 0 }
     }
     #[inline(always)]
     fn pack(self) -> u64 {
-        u64::from(self.valid) | u64::from(self.written) << 16 | u64::from(self.erases) << 32
+        let copied = if self.copied { COPIED } else { 0 };
+        u64::from(self.valid) | u64::from(self.written) << 16 | u64::from(self.erases) << 32 | copied
     }
 }
 
@@ -43,6 +48,10 @@ const VALID: u64 = 1;
 const WRITTEN: u64 = 1 << 16;
 /// Adds an erase to a packed [`Block`].
 const ERASE: u64 = 1 << 32;
+/// Marks in a packed [`Block`] that pages were copied from it.
+const COPIED: u64 = 1 << 63;
+/// The most erases of a block that can be counted.
+pub const ERASES_MAX: u32 = u32::MAX >> 1;
 
 /// The cells of an array: which pages are programmed and valid, and the content of their spare areas.
 ///
@@ -57,8 +66,6 @@ pub struct FlashState {
     records: Vec<u64>,
     words_per_record: usize,
     counts: OperationCounts,
-    /// The block under cleaning, if it had pages to copy; see [`Self::erase`].
-    copied_from: Option<BlockIndex>,
     /// Pages that were used (programmed or skipped), and then erased or removed by [`Self::format`].
     freed: u64,
     /// Pages that were skipped.
@@ -81,7 +88,6 @@ impl FlashState {
             records: zeroed(geometry.blocks() as usize * words_per_record),
             words_per_record,
             counts: OperationCounts::default(),
-            copied_from: None,
             freed: 0,
             skipped: 0,
             backlog: Vec::new(),
@@ -204,8 +210,9 @@ impl FlashState {
         }
         blocks
     }
-    /// Sets the wear of every block to `erases`.
+    /// Sets the wear of every block to `erases`, at most [`ERASES_MAX`].
     pub fn set_wear(&mut self, erases: u32) {
+        assert!(erases <= ERASES_MAX, "{erases} erases of each block");
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             record[0] = Block { erases, ..Block::unpack(record[0]) }.pack();
         }
@@ -323,6 +330,33 @@ mod tests {
             let kind = FlashOpKind::CopyRun { from, to, count: 3 };
             assert_eq!(ops_of_run.as_slice()[0].kind, kind);
         }
+    }
+
+    /// Two pools may clean a block each at the same time.
+    #[test]
+    fn erases_of_blocks_that_were_copied_from_are_told_from_others() {
+        let mut flash = flash();
+        let settings = GeometrySettings { blocks_per_plane: 4, ..*flash.geometry().settings() };
+        flash = FlashState::new(&Geometry::new(&settings, false).unwrap());
+        for block in [0, 1] {
+            (0..2).for_each(|_| _ = flash.program(BlockIndex(block), 7, Cause::Host, None, &mut Silent));
+        }
+        for page in [0, 8, 1, 9] {
+            flash.copy_at(
+                PhysicalPage(page),
+                BlockIndex(2),
+                flash.written_in(BlockIndex(2)),
+                Cause::Cleaning,
+                &mut Silent,
+            );
+        }
+        for (block, without) in [(0, 0), (1, 0), (0, 1), (3, 2)] {
+            flash.erase(BlockIndex(block), Cause::Cleaning, &mut Silent);
+            assert_eq!(flash.counts().erases_without_copies, without);
+        }
+        flash.set_wear(ERASES_MAX);
+        flash.check();
+        assert_eq!(flash.erase_counts(0, 0).max, u64::from(ERASES_MAX));
     }
 
     #[test]

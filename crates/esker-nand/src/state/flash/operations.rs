@@ -2,7 +2,7 @@
 
 use esker_core::PhysicalPage;
 
-use super::{Block, ERASE, FlashState, VALID, WRITTEN};
+use super::{Block, COPIED, ERASE, FlashState, VALID, WRITTEN};
 use crate::BlockIndex;
 use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, OpModes, OpSink, Transfer};
 
@@ -201,10 +201,9 @@ impl FlashState {
         for (word, mask) in words_of(offset, count) {
             self.records[record + 1 + word] |= mask;
         }
-        self.records[source_record] -= u64::from(count) * VALID;
+        self.records[source_record] = (self.records[source_record] - u64::from(count) * VALID) | COPIED;
         self.records[record] += u64::from(count) * (VALID + WRITTEN);
         self.owners.copy_within(from.0 as usize..(from.0 + count) as usize, to.0 as usize);
-        self.copied_from = Some(source);
         self.counts.reads[cause as usize] += u64::from(count);
         self.counts.programs[cause as usize] += u64::from(count);
         (sink.emit_copies(from, to, count, cause), to)
@@ -220,7 +219,8 @@ impl FlashState {
     ) -> (u32, PhysicalPage, OpIndex) {
         let owner = self.owner(from);
         let (source, _) = self.supersede(from);
-        self.copied_from = Some(source);
+        let record = self.record(source);
+        self.records[record] |= COPIED;
         let to = self.take_page(block, owner);
         self.issued_copy(from, to, cause);
         self.counts.reads[cause as usize] += 1;
@@ -304,7 +304,7 @@ impl FlashState {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
         assert_eq!(state.valid, 0, "a block with valid pages was erased");
-        self.records[record] = Block { written: 0, ..state }.pack() + ERASE;
+        self.records[record] = Block { written: 0, copied: false, ..state }.pack() + ERASE;
         self.freed += u64::from(state.written);
         if let Some(journal) = &mut self.journal {
             let first = self.geometry.first_page(block).0;
@@ -313,13 +313,11 @@ impl FlashState {
                 Some(modes) => modes.tags_of(first, owners.len() as u32),
                 None => &[],
             };
-            journal.record_erase(block, cause, (first, u32::from(state.written)), owners, tags);
+            journal.record_erase(block, cause, (first, u32::from(state.written), state.copied), owners, tags);
         }
         self.counts.erases += 1;
         self.counts.erases_for[cause as usize] += 1;
-        if self.copied_from.take() != Some(block) {
-            self.counts.erases_without_copies += 1;
-        }
+        self.counts.erases_without_copies += u64::from(!state.copied);
         let modes = OpModes::default();
         sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false, modes });
     }

@@ -14,7 +14,6 @@ impl FlashState {
             record.fill(0);
             record[0] = Block { valid: 0, ..block }.pack();
         }
-        self.copied_from = None;
     }
 
     /// Marks `page`, which is programmed, as valid.
@@ -37,25 +36,25 @@ impl FlashState {
         self.counts.programs[cause as usize] -= 1;
     }
 
-    /// Undoes the erase of `block`, which held pages of `owners`, the given number of them written. With `None`, the
-    /// erase was interrupted, and the block is unreadable.
-    pub(in crate::state) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16)>) {
+    /// Undoes the erase of `block`, which held pages of `owners`, the given number of them written, and from which
+    /// pages may have been copied. With `None`, the erase was interrupted, and the block is unreadable.
+    pub(in crate::state) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16, bool)>) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
         // Programs since the erase were already undone. `written` now counts only pages that were skipped.
         self.skipped -= u64::from(state.written);
-        let Some((owners, written)) = held else {
+        let Some((owners, written, copied)) = held else {
             // The block has to be erased again before it can be programmed. Its content was already counted as freed.
             let written = self.geometry.pages_per_block() as u16;
             self.records[record] = Block { written, ..state }.pack();
             self.skipped += u64::from(written);
             return;
         };
-        self.records[record] = Block { written, erases: state.erases - 1, ..state }.pack();
+        self.records[record] = Block { written, erases: state.erases - 1, copied, ..state }.pack();
         self.freed -= u64::from(written);
         self.counts.erases -= 1;
         self.counts.erases_for[cause as usize] -= 1;
-        self.counts.erases_without_copies = self.counts.erases_without_copies.min(self.counts.erases);
+        self.counts.erases_without_copies -= u64::from(!copied);
         let first = self.geometry.first_page(block).0 as usize;
         self.owners[first..first + owners.len()].copy_from_slice(owners);
     }
