@@ -46,13 +46,14 @@ pub(crate) trait Allocation: Clone + fmt::Debug + Send {
     /// A superseded page of `block` is valid again; now it has `valid` valid pages.
     fn revived(&mut self, block: BlockIndex, valid: u32);
 
-    /// Does one step of cleaning in idle time. Returns false if there was nothing to do.
+    /// Does one step of cleaning in idle time in `pool`. Returns false if there was nothing to do.
     fn clean_ahead<S: OpSink>(
         &mut self,
+        pool: u32,
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<bool, FtlError> {
-        let _ = (cells, page_map);
+        let _ = (pool, cells, page_map);
         Ok(false)
     }
 
@@ -150,10 +151,11 @@ impl Allocation for Pools {
 
     fn clean_ahead<S: OpSink>(
         &mut self,
+        pool: u32,
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<bool, FtlError> {
-        self.clean_ahead(cells, page_map)
+        self.clean_ahead(pool, cells, page_map)
     }
 
     fn start_steady(

@@ -165,7 +165,8 @@ impl World {
             }
             7 => {
                 // It is fine if cleaning gains nothing.
-                let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
+                let pool = self.ftl.pool_of(LogicalPage(page));
+                let _ = self.ftl.collect(pool, &mut cells(&mut self.flash, &mut ops, &mut self.owner));
                 self.follow(&ops, None);
                 self.forget_dropped();
             }

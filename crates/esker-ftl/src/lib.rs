@@ -172,9 +172,9 @@ pub trait Ftl: DynClone + fmt::Debug + Send {
         false
     }
 
-    /// Does one step of cleaning in idle time, if `cleaning.background` asks for it: copies a page, or erases a block.
-    /// Returns false if there was nothing to do.
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError>;
+    /// Does one step of cleaning in idle time in `pool`, if `cleaning.background` asks for it: copies a page, or erases
+    /// a block. Returns false if there was nothing to do.
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError>;
 
     /// Writes `pages` one after the other without simulated time. A layer may override this with a faster way to the
     /// same result.

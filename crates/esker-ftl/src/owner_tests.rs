@@ -201,8 +201,8 @@ impl Ftl for StaleFtl {
         self.inner.trim(page, cells);
         self.places[page.0 as usize] = None;
     }
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        self.inner.collect(cells)
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.inner.collect(pool, cells)
     }
     fn writable_pages(&self) -> u64 {
         self.inner.writable_pages()

@@ -239,9 +239,9 @@ impl<A: Allocation> Ftl for PageFtl<A> {
         true
     }
 
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
         let Self { striping, map: entries, suspects, pools, .. } = self;
-        pools.clean_ahead(cells, &mut Map { entries, suspects, striping })
+        pools.clean_ahead(pool, cells, &mut Map { entries, suspects, striping })
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {

@@ -110,7 +110,8 @@ impl Pair {
 
     fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         let (Step::Write(page) | Step::Suspect(page) | Step::Revive(page) | Step::Trim(page)) = step else {
-            return self.perform(|ftl, cells| ftl.collect(cells).map(|_| ())).map(|_| ());
+            let page = LogicalPage(self.writes % self.space.logical_pages);
+            return self.perform(|ftl, cells| ftl.collect(ftl.pool_of(page), cells).map(|_| ())).map(|_| ());
         };
         let page = page % self.space.logical_pages;
         let logical = LogicalPage(page);

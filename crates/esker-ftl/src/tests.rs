@@ -132,7 +132,8 @@ impl Pair {
             }
             Step::Collect => {
                 // It is fine if cleaning gains nothing.
-                let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
+                let pool = self.ftl.pool_of(number(self.writes));
+                let _ = self.ftl.collect(pool, &mut cells(&mut self.flash, &mut ops, &mut self.owner));
             }
         }
         self.ftl.end_request(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
@@ -452,8 +453,8 @@ impl Ftl for LeakyFtl {
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.inner.trim(page, cells);
     }
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        self.inner.collect(cells)
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.inner.collect(pool, cells)
     }
     fn writable_pages(&self) -> u64 {
         self.inner.writable_pages()

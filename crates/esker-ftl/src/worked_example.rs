@@ -74,8 +74,8 @@ impl Ftl for Plain {
         }
     }
 
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        self.pools.clean_ahead(cells, &mut self.map)
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.pools.clean_ahead(pool, cells, &mut self.map)
     }
 
     fn writable_pages(&self) -> u64 {

@@ -311,18 +311,16 @@ impl Back {
 
     /// Does a round of cleaning: one step in each pool that needs it. Returns the number of operations to wait for.
     pub(super) fn clean(&mut self, now: Nanos) -> u32 {
-        let mut under_way = 0;
-        for pool in 0.. {
-            // If all erases of a round take no time, the next round follows at once.
-            if pool >= self.space.pools && under_way > 0 {
-                break;
-            }
-            self.ops.clear();
-            // An error means that cleaning gains no space. Idle time cannot help in that case.
-            let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
-            under_way += self.issue(now, Waiter::BACKGROUND, None, None).awaited;
-            if !something {
-                break;
+        let (mut under_way, mut something) = (0, true);
+        // If all erases of a round take no time, the next round follows at once.
+        while under_way == 0 && something {
+            something = false;
+            for pool in 0..self.space.pools {
+                self.ops.clear();
+                // An error means that cleaning gains no space. Idle time cannot help in that case.
+                let mut cells = Cells::new(&mut self.flash, &mut self.ops);
+                something |= self.ftl.collect(pool, &mut cells).unwrap_or(false);
+                under_way += self.issue(now, Waiter::BACKGROUND, None, None).awaited;
             }
         }
         under_way

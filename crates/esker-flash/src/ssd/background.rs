@@ -16,6 +16,8 @@ const IDLE_MAX: Nanos = Nanos::from_secs(86_400);
 pub(super) struct Background {
     /// How long the drive must be idle before a round begins.
     idle: Nanos,
+    /// When it has been idle for so long since its last request.
+    ready: Nanos,
     /// When the next round begins.
     due: Nanos,
     /// Flash operations of the current round that have not ended.
@@ -31,7 +33,7 @@ impl Background {
                 ValueError::TooLong { key: "cleaning.idle_before_background", found: idle, limit: IDLE_MAX }.into()
             );
         }
-        Ok(settings.background.map(|_| Self { idle, due: Nanos::NEVER, under_way: 0 }))
+        Ok(settings.background.map(|_| Self { idle, ready: Nanos::ZERO, due: Nanos::NEVER, under_way: 0 }))
     }
 
     pub(super) fn next_event(&self) -> Nanos {
@@ -55,8 +57,12 @@ impl Ssd {
     pub(super) fn check_idle(&mut self, now: Nanos) {
         let Some(background) = &mut self.background else { return };
         let no_power = self.power.as_ref().is_some_and(PowerFailure::is_out);
-        if background.under_way == 0 && !no_power && self.front.is_idle() {
-            background.due = now + background.idle;
+        if no_power || !self.front.is_idle() {
+            return;
+        }
+        background.ready = now + background.idle;
+        if background.under_way == 0 {
+            background.due = background.ready;
         }
     }
 
@@ -68,12 +74,12 @@ impl Ssd {
     }
 
     /// Handles the end of an operation of the round. After the last one, the next round begins at once if the drive is
-    /// still idle.
+    /// still idle, or once it has been so for long enough since a request that came meanwhile.
     pub(super) fn cleaned_in_background(&mut self, now: Nanos) {
         let background = self.background.as_mut().expect("it is under way");
         background.under_way -= 1;
         if background.under_way == 0 && self.front.is_idle() {
-            background.due = now;
+            background.due = background.ready.max(now);
         }
     }
 }

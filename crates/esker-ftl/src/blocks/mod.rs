@@ -118,8 +118,6 @@ pub(super) struct BlockMapped<T> {
     pools: Divisor,
     turns: Vec<u32>,
     parts: Vec<(BlockPool, T)>,
-    /// The pool whose turn it is to merge in idle time.
-    idle: usize,
     /// Idle time is used for merges if a pool has fewer unused update blocks than this.
     idle_below: u32,
 }
@@ -146,7 +144,6 @@ impl<T: Scheme> BlockMapped<T> {
             pools: Divisor::new(space.pools),
             turns: context.geometry.turns(0, space.pools, space.pools),
             parts: parts.collect(),
-            idle: 0,
             idle_below,
         })
     }
@@ -226,15 +223,9 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
         self.parts[index].0.forget(at.slot, cells.flash);
     }
 
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        for _ in 0..self.parts.len() {
-            let (pool, scheme) = &mut self.parts[self.idle];
-            self.idle = (self.idle + 1) % self.turns.len();
-            if scheme.unused() < self.idle_below && scheme.collect(pool, cells)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        let (pool, scheme) = &mut self.parts[pool as usize];
+        Ok(scheme.unused() < self.idle_below && scheme.collect(pool, cells)?)
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {

@@ -400,8 +400,8 @@ impl Ftl for Dftl {
         }
     }
 
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        self.pools.clean_ahead(cells, &mut self.tables)
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.pools.clean_ahead(pool, cells, &mut self.tables)
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {

@@ -29,8 +29,6 @@ pub use wear::WearCounts;
 pub struct Pools {
     pools: Vec<Pool>,
     blocks_per_pool: esker_nand::Divisor,
-    /// The pool whose turn it is to clean ahead of need.
-    ahead_turn: u32,
 }
 
 /// How the blocks of a pool with a map are divided.
@@ -138,7 +136,7 @@ impl Pools {
                 Ok(Pool::new(index, context, map, victims(seed)?, seed))
             })
             .collect::<Result<_, BuildError>>()?;
-        Ok(Self { pools, blocks_per_pool: esker_nand::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
+        Ok(Self { pools, blocks_per_pool: esker_nand::Divisor::new(space.blocks_per_pool) })
     }
 
     /// Returns a block of `pool` with room for the page of `owner`, which the host writes in `stream`; that is a number
@@ -210,21 +208,15 @@ impl Pools {
         self.pools.iter().map(Pool::half_cleaned).sum()
     }
 
-    /// Does one step of idle-time cleaning, in the next pool that needs it: copies a page, or erases a block without
-    /// valid pages. Returns false if there was nothing to do.
+    /// Does one step of idle-time cleaning in `pool`: copies a page, or erases a block without valid pages. Returns false
+    /// if there was nothing to do.
     pub fn clean_ahead<S: OpSink>(
         &mut self,
+        pool: u32,
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<bool, FtlError> {
-        for _ in 0..self.pools.len() {
-            let turn = self.ahead_turn as usize;
-            self.ahead_turn = if turn + 1 == self.pools.len() { 0 } else { turn as u32 + 1 };
-            if self.pools[turn].clean_ahead(cells, page_map)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.pools[pool as usize].clean_ahead(cells, page_map)
     }
 
     /// Takes over all blocks after a power failure, as `found` describes them. The pools are new, and `flash` knows

@@ -91,6 +91,54 @@ fn a_request_waits_for_one_step_of_background_cleaning() {
     assert!(steps > 0, "the reads met no cleaning: the test shows nothing");
 }
 
+/// Two dies with a pool each, of which only the first one needs cleaning.
+#[test]
+fn a_round_is_one_step_in_each_pool_that_needs_it() {
+    let mut settings = agrawal();
+    settings.geometry.channels = 1;
+    settings.geometry.packages_per_channel = 2;
+    settings.geometry.dies_per_package = 1;
+    settings.geometry.planes_per_die = 1;
+    settings.geometry.blocks_per_plane = 40;
+    settings.geometry.pages_per_block = 16;
+    settings.over_provisioning = Some(Ratio::percent(30));
+    settings.cleaning.background = Some(Ratio::percent(15));
+    settings.cleaning.idle_before_background = Nanos::from_secs(1);
+    let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
+    assert_eq!(ssd.back.space.pools, 2);
+    let pages = (0..ssd.back.space.host_pages).filter(|page| ssd.back.ftl.pool_of(LogicalPage(*page)) == 0);
+    let pages: Vec<u64> = pages.map(u64::from).collect();
+    let mut now = Nanos::ZERO;
+    for page in pages.iter().chain(pages.iter().step_by(2)) {
+        now = serve(&mut ssd, now, write(*page)).at;
+    }
+    let rounds: Vec<u32> = std::iter::from_fn(|| Some(ssd.back.clean(now)).filter(|steps| *steps > 0)).collect();
+    // The first copy opens a block of the reserve, and cleaning goes on until there is another one.
+    assert!(rounds.len() > 10 && rounds[1..].iter().all(|steps| *steps == 1), "{rounds:?}");
+}
+
+#[test]
+fn cleaning_goes_on_only_once_the_drive_has_been_idle_since_a_request_that_met_it() {
+    let idle = Nanos::from_millis(100);
+    let mut ssd = worn_in(|settings| {
+        settings.cleaning.background = Some(Ratio::percent(15));
+        settings.cleaning.idle_before_background = idle;
+    });
+    let end = serve(&mut ssd, Nanos::from_millis(1), write(0)).at;
+    assert_eq!(ssd.next_event(), end + idle);
+    ssd.advance(end + idle, &mut Vec::new());
+    // The read ends before the round does on another die, or behind its step on the same one.
+    let mut ended = serve(&mut ssd, end + idle + Nanos(1), read(5)).at;
+    for _ in 0..5 {
+        while ssd.next_event() < ended + idle {
+            ssd.advance(ssd.next_event(), &mut Vec::new());
+        }
+        assert_eq!(ssd.next_event(), ended + idle);
+        ssd.advance(ended + idle, &mut Vec::new());
+        ended = serve(&mut ssd, ended + idle + Nanos(1), read(5)).at;
+    }
+}
+
 #[test]
 fn gradual_cleaning_bounds_what_a_write_waits_for() {
     let mut whole = worn_in(|_| {});

@@ -93,8 +93,8 @@ impl Ftl for Witness {
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.layer.trim(page, cells);
     }
-    fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        self.layer.collect(cells)
+    fn collect(&mut self, pool: u32, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
+        self.layer.collect(pool, cells)
     }
     fn writable_pages(&self) -> u64 {
         self.layer.writable_pages()
