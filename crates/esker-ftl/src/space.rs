@@ -7,7 +7,7 @@ use esker_core::Ratio;
 use esker_nand::{Geometry, ValueError};
 use esker_results::PageCounts;
 
-use crate::{BuildError, EndOfLife, FtlSettings, STREAMS_MAX, Separation, WriteFrontiers};
+use crate::{BuildError, FtlSettings, STREAMS_MAX, Separation, WriteFrontiers};
 
 /// The array's pages, divided into equal pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,12 +97,7 @@ impl Space {
             blocks.div_ceil(1_000_000_000) as u32
         };
         let bad = settings.wear.map_or(Ratio::ZERO, |wear| wear.factory_bad_blocks);
-        // Cleaning goes on although the block that it has just emptied went out of use.
-        let retires = settings
-            .wear
-            .is_some_and(|wear| wear.end_of_life == EndOfLife::Retire || wear.erase_failures > Ratio::ZERO);
-        let least = open.saturating_add(u32::from(settings.power_fails)).saturating_add(u32::from(retires));
-        let reserve = blocks(threshold).max(least);
+        let reserve = blocks(threshold).max(open.saturating_add(u32::from(settings.power_fails)));
         let ahead = |key, share: Option<Ratio>| match share {
             None => Ok(0),
             Some(share) if share <= threshold || share >= Ratio::ONE => {

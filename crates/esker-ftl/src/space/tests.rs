@@ -2,8 +2,8 @@ use esker_core::Hint;
 use esker_nand::PoolScope;
 
 use super::*;
+use crate::WearSettings;
 use crate::testing::{DriveSettings, agrawal};
-use crate::{EndOfLife, WearSettings};
 
 fn space(settings: &DriveSettings) -> Result<Space, BuildError> {
     Space::new(settings, &Geometry::new(&settings.geometry, settings.block_summary).unwrap())
@@ -89,19 +89,6 @@ fn contradictions_are_refused() {
     settings.wear = Some(WearSettings { retirement_age: Ratio::percent(101), ..WearSettings::default() });
     let refused = "`wear.retirement_age` is 101%; expected a share up to 100%, such as 85%";
     assert_eq!(space(&settings).unwrap_err().to_string(), refused);
-}
-
-#[test]
-fn a_block_that_goes_out_of_use_leaves_another_one_to_copy_to() {
-    let mut settings = agrawal();
-    settings.cleaning.threshold = Ratio::parts_per_billion(1);
-    let mut reserve = |wear: WearSettings| {
-        settings.wear = Some(wear);
-        space(&settings).unwrap().reserve
-    };
-    let plain = reserve(WearSettings::default());
-    assert_eq!(reserve(WearSettings { end_of_life: EndOfLife::Retire, ..WearSettings::default() }), plain + 1);
-    assert_eq!(reserve(WearSettings { erase_failures: Ratio::percent(1), ..WearSettings::default() }), plain + 1);
 }
 
 /// Of 16,384 blocks, 820 stay free and one is open. With 90 % bad, 818 of the other 15,564 can be filled, more

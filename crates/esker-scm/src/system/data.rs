@@ -17,6 +17,8 @@ const STREAMING_MIN: usize = 1024;
 /// Most pages of dead bytes behind the end of a file that are zeroed before they can be read; more are unmapped, unless
 /// a program asked for them.
 pub(super) const ZERO_MAX: u64 = 64;
+/// About how many zeroes a fence makes durable: on an ordinary file, transactions of other files wait for it.
+const ZEROES_MAX: u64 = 16 << 20;
 
 /// Pages that were written by a step: what the caller notes once they are durable.
 pub(super) struct Step {
@@ -176,22 +178,28 @@ impl<P: Persist> FileSystem<P> {
                 }
             }
         }
-        zero(&self.persist, data, size, end);
+        zero(&self.persist, data, size, end)?;
         // Durable before the size.
         Ok(self.persist.fence()?)
     }
 }
 
-/// Zeroes bytes `from` to `to` of a file where pages are mapped.
-pub(super) fn zero<P: Persist>(persist: &P, data: &Data, from: u64, to: u64) {
-    let mut at = from;
+/// Zeroes bytes `from` to `to` of a file where pages are mapped. They are durable after the next fence.
+pub(super) fn zero<P: Persist>(persist: &P, data: &Data, from: u64, to: u64) -> FsResult<()> {
+    let (mut at, mut not_fenced) = (from, 0);
     while at < to {
-        let (piece, place) = locate(data, at, (to - at) as usize);
+        let (piece, place) = locate(data, at, (to - at).min(ZEROES_MAX) as usize);
         if let Some(place) = place {
+            if not_fenced >= ZEROES_MAX {
+                persist.fence()?;
+                not_fenced = 0;
+            }
             persist.zero_streaming(place, piece as u64);
+            not_fenced += piece as u64;
         }
         at += piece as u64;
     }
+    Ok(())
 }
 
 /// Bytes from `offset` on, at most `length`, that lie in one piece, and where; none if they are a hole.

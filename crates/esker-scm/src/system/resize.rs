@@ -97,7 +97,7 @@ impl<P: Persist> FileSystem<P> {
         let extends = matches!(what, Allocate::Extend | Allocate::ZeroRange) && end > data.size;
         if extends {
             // What is mapped behind the end may be of a dead file. What is mapped from here on is zero.
-            zero(&self.persist, &data, data.size, end);
+            zero(&self.persist, &data, data.size, end)?;
             self.persist.fence()?;
         }
         match what {
@@ -105,7 +105,7 @@ impl<P: Persist> FileSystem<P> {
             Allocate::ZeroRange | Allocate::ZeroRangeKeepSize => {
                 // First what may fail.
                 self.map_range(handle, &mut data, offset, end)?;
-                zero(&self.persist, &data, offset, end.min(data.size));
+                zero(&self.persist, &data, offset, end.min(data.size))?;
                 self.persist.fence()?;
             }
             Allocate::Extend | Allocate::KeepSize => self.map_range(handle, &mut data, offset, end)?,
@@ -134,16 +134,16 @@ impl<P: Persist> FileSystem<P> {
         let last = if to == data.size { to.div_ceil(PAGE) } else { to / PAGE };
         let first = from.div_ceil(PAGE);
         if first >= last || data.is_shared() {
-            zero(&self.persist, data, from, to);
+            zero(&self.persist, data, from, to)?;
             self.persist.fence()?;
             return Ok(());
         }
-        zero(&self.persist, data, from, first * PAGE);
-        zero(&self.persist, data, last * PAGE, to);
+        zero(&self.persist, data, from, first * PAGE)?;
+        zero(&self.persist, data, last * PAGE, to)?;
         match self.unmap(handle, data, first, last) {
             // There is no page for a leaf: what is still mapped is zeroed.
             Err(FsError::NoSpace) => {
-                zero(&self.persist, data, from, to);
+                zero(&self.persist, data, from, to)?;
                 Ok(self.persist.fence()?)
             }
             unmapped => unmapped,

@@ -64,9 +64,13 @@ fn a_plan_keeps_its_budgets_and_is_no_dearer_than_the_best_of_a_study() {
     // Measured times of single requests say how busy the devices are: a disk whose touched data lie side by side is
     // less busy than one whose data lie everywhere.
     assert!(mix.devices.iter().all(|one| one.kind != "ssd" || one.simulated_utilisation.is_some()));
+    // A plan does not count on the write buffer, where pages that are hot are overwritten before they are programmed.
+    let flash = mix.verified.design.devices.values().find_map(|device| device.flash.as_ref()).unwrap();
+    let to_flash = flash.programs.host as f64 / flash.host_page_writes as f64;
+    assert!((0.5..0.7).contains(&to_flash), "{to_flash}");
     for (one, simulated) in mix.devices.iter().filter_map(|one| Some((one, one.simulated_utilisation?))) {
         let ratio = one.predicted_utilisation / simulated;
-        let expected = if one.kind == "ssd" { 0.8..1.25 } else { 0.8..3.0 };
+        let expected = if one.kind == "ssd" { 0.8..1.25 / to_flash } else { 0.8..3.0 };
         assert!(expected.contains(&ratio), "{}: {} {simulated}", one.title, one.predicted_utilisation);
     }
     // The model keeps the budget, too; a read of flash takes tens of microseconds.

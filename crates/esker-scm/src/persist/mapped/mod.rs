@@ -366,7 +366,7 @@ impl Persist for Mapped {
     }
 
     fn take_over(&self) -> Result<(), PersistError> {
-        // Lines are written back as they are stored, also those of a process that was killed.
+        // Lines are written back as they are stored. Only of a short write that a kill cut off, some may not have been.
         if self.mapped_for == MapFor::Looking || self.durability != Durability::Msync {
             return Ok(());
         }
