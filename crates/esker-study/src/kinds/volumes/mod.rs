@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use esker_catalogue::{Capacity, CloudVolume, Product};
 use esker_cloud::CloudVolumeSettings;
-use esker_core::Nanos;
+use esker_core::{Bytes, Nanos};
 use esker_core::registry::{Entry, ParameterSource};
 use esker_results::study::RunsDry;
 use esker_sim::DeviceDescription;
@@ -75,10 +75,13 @@ fn of_product<'a>(
     for count in COUNTS {
         let share = 1.0 / f64::from(count) / inputs.utilisation;
         let least = (pace.busy_operations * share, pace.busy_bytes * share);
-        let mut sizes = sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0));
+        let capacity = capacity.div_ceil(count.into());
+        let mut sizes = sizes(product, &settings, capacity, Some(least.0));
         if product.shared_limits.is_some() {
             // No second one helps, so that one has to be large enough.
-            sizes.extend(sizes_that_carry(product, &settings, least));
+            sizes.extend(sizes_that_carry(product, &settings, Bytes(capacity), least));
+            sizes.sort_unstable();
+            sizes.dedup();
         }
         for &size in &sizes {
             let all = orders(&settings, size, least).into_iter();

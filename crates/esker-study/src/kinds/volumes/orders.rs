@@ -14,8 +14,8 @@ const SIZES: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
 /// Rates that are offered, as multiples of the lowest rate that can keep the budget for utilisation. Requests that come
 /// in bursts need more.
 const RATES: [f64; 8] = [1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0];
-/// Sizes that are offered beyond the smallest one that carries the load, as multiples of it.
-const LARGER: [f64; 4] = [1.0, 1.5, 2.0, 4.0];
+/// Multiples of the load for which volumes are offered that carry it by their size alone.
+const LOADS: [f64; 5] = [1.0, 1.5, 2.0, 4.0, 8.0];
 /// At most this many size classes are offered.
 const CLASSES_MAX: usize = 5;
 
@@ -74,19 +74,27 @@ pub(super) fn sizes(
     sizes
 }
 
-/// Returns the sizes from which on a volume carries `least` operations and bytes per second by its size alone, and some
-/// larger ones: bursts are faster than the mean of a busy stretch.
-pub(super) fn sizes_that_carry(product: &Product, settings: &CloudVolumeSettings, least: (f64, f64)) -> Vec<Bytes> {
+/// Returns the sizes of at least `capacity` from which on a volume carries `least` operations and bytes per second, and
+/// multiples of them, by its size alone: bursts are faster than the mean of a busy stretch.
+pub(super) fn sizes_that_carry(
+    product: &Product,
+    settings: &CloudVolumeSettings,
+    capacity: Bytes,
+    least: (f64, f64),
+) -> Vec<Bytes> {
     let Some(range) = product.volume_sizes else { return Vec::new() };
     let (operations, throughput) = (&settings.operations, &settings.throughput);
-    let by_operations = operations.per_gib.map_or(0.0, |rate| {
-        (least.0 * 1e3 - operations.base.as_thousandths() as f64) / rate.as_thousandths().max(1) as f64
-    });
-    let by_bytes = throughput.per_gib.map_or(0.0, |rate| {
-        (least.1 * 1e3 - throughput.base.as_thousandths() as f64) / rate.as_thousandths().max(1) as f64
-    });
-    let gib = by_operations.max(by_bytes).ceil();
-    let sizes = LARGER.map(|times| Bytes(((gib * times).clamp(0.0, 1e9) as u64) * GIB));
+    let size = |times: f64| {
+        let by_operations = operations.per_gib.map_or(0.0, |rate| {
+            (least.0 * times * 1e3 - operations.base.as_thousandths() as f64) / rate.as_thousandths().max(1) as f64
+        });
+        let by_bytes = throughput.per_gib.map_or(0.0, |rate| {
+            (least.1 * times * 1e3 - throughput.base.as_thousandths() as f64) / rate.as_thousandths().max(1) as f64
+        });
+        let gib = by_operations.max(by_bytes).ceil().clamp(0.0, 1e9) as u64;
+        Bytes((gib * GIB).max(capacity.0.next_multiple_of(GIB)))
+    };
+    let sizes = LOADS.map(size);
     let fits = |size: &Bytes| (range.least..=range.most).contains(size) && carries(settings, *size, least);
     sizes.into_iter().filter(fits).collect()
 }
@@ -234,6 +242,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A balanced disk of Google has 3,000 operations a second, and 6 more for each GiB.
+    #[test]
+    fn a_volume_that_carries_the_load_holds_the_data_too() {
+        let catalogue = crate::builtin_catalogue("current").unwrap();
+        let product = catalogue.product("gcp-pd-balanced").unwrap();
+        let sizes = |gib, operations| {
+            let sizes = sizes_that_carry(product, &settings(product), Bytes::gib(gib), (operations, 1e6));
+            sizes.iter().map(|size| size.0 >> 30).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(10, 3_600.0), [100, 400, 700, 1_900, 4_300]);
+        assert_eq!(sizes(5_478, 3_600.0), [5_478; 5]);
+        // It has 80,000 at most, and 64 TiB.
+        assert_eq!(sizes(10, 60_000.0), [9_500, 14_500, 19_500, 39_500]);
+        assert!(sizes(70 << 10, 3_600.0).is_empty());
     }
 
     /// Two of 10 GiB share 3,120 operations a second, where two that have their own have 6,120 together.
