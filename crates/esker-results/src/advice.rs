@@ -117,7 +117,8 @@ pub struct DriveExchange {
     pub fresh: String,
     /// When to do it best, in seconds since 1970 (UTC): both drives then wear out at the same time.
     pub best_unix_s: i64,
-    /// When both are worn out then, in seconds since 1970 (UTC); left out if in more than 100 years.
+    /// When the first of them is worn out then: both at once, unless it is too late for that. In seconds since 1970
+    /// (UTC); left out if in more than 100 years.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub worn_out_unix_s: Option<i64>,
     /// What the exchange itself writes at most: all of both drives.

@@ -47,7 +47,8 @@ pub(super) fn exchanges(drives: &[JudgedDrive], horizon_years: f64) -> Vec<Drive
         // The freshest one that holds the same data.
         let fits = |other: &usize| {
             let fresh = by_life[*other];
-            *other != at && !taken[*other] && life(fresh) >= days && fresh.capacity == worn.capacity
+            let may_change = *other != at && !taken[*other] && life(fresh) >= days;
+            may_change && fresh.capacity == worn.capacity && fresh.price.is_some()
         };
         let Some(other) = (0..by_life.len()).rev().find(fits) else { continue };
         if let Some(exchange) = exchange(worn, by_life[other], days) {
@@ -102,8 +103,9 @@ pub(super) fn put_off(drives: &[JudgedDrive], horizon_years: f64) -> Option<PutO
     let worn = drives.iter().filter(|drive| life(drive) < horizon);
     let pairs = worn.flat_map(|worn| drives.iter().map(move |fresh| (worn, fresh)));
     let of_pair = |(worn, fresh): (&JudgedDrive, &JudgedDrive)| {
-        let capacity = worn.capacity.filter(|_| worn.capacity == fresh.capacity && life(worn) < life(fresh))?;
-        let plan = Plan::of(CASES[1](worn), CASES[1](fresh), capacity as f64);
+        let (one, other) = (CASES[1](worn), CASES[1](fresh));
+        let helps = worn.capacity == fresh.capacity && life(worn) < life(fresh) && one.per_day > other.per_day;
+        let plan = Plan::of(one, other, worn.capacity.filter(|_| helps)? as f64);
         let days = plan.worn_out_days - life(worn);
         (days >= 1.0 && plan.exchange_days <= life(worn)).then(|| PutOff {
             worn: worn.name.clone(),
@@ -114,7 +116,8 @@ pub(super) fn put_off(drives: &[JudgedDrive], horizon_years: f64) -> Option<PutO
     pairs.filter_map(of_pair).max_by(|one, other| one.days.total_cmp(&other.days))
 }
 
-/// When to exchange two drives, and when both are worn out then.
+/// When to exchange two drives, and when the first of them is worn out then: both at once, unless it is too late for
+/// that.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     exchange_days: f64,
@@ -123,10 +126,14 @@ struct Plan {
 
 impl Plan {
     fn of(worn: Case, fresh: Case, copied: f64) -> Self {
-        let worn_out_days = (worn.left + fresh.left - 2.0 * copied).max(0.0) / (worn.per_day + fresh.per_day);
-        let ahead = worn.left - copied - fresh.per_day * worn_out_days;
+        let together = (worn.left + fresh.left - 2.0 * copied).max(0.0) / (worn.per_day + fresh.per_day);
+        let ahead = worn.left - copied - fresh.per_day * together;
         let exchange_days = (ahead / (worn.per_day - fresh.per_day).max(f64::MIN_POSITIVE)).max(0.0);
-        Self { exchange_days, worn_out_days }
+        let after = |one: Case, other: Case| {
+            let left = one.left - copied - one.per_day * exchange_days;
+            exchange_days + left.max(0.0) / other.per_day.max(f64::MIN_POSITIVE)
+        };
+        Self { exchange_days, worn_out_days: after(worn, fresh).min(after(fresh, worn)) }
     }
 }
 
@@ -193,12 +200,21 @@ mod tests {
         assert_eq!((later.worn.as_str(), later.fresh.as_str()), ("fast", "slow"));
         assert!((later.days - (1_370.0 / 1.1 - 400.0)).abs() < 1e-9, "{later:?}");
         assert_eq!(put_off(&[fast.clone(), fast.clone()], 1_300.0 / YEAR_DAYS), None);
+        // The other one is written faster, or too much has been written by now for both to wear out together.
+        let slower = [drive("old", 100.0, 0.5), drive("new", 990.0, 1.0)];
+        assert_eq!(put_off(&slower, 5.0), None);
+        let late = put_off(&[drive("old", 20.0, 1.0), slow.clone()], 5.0).unwrap();
+        assert!((late.days - ((20.0 - 10.0) / 0.1 - 20.0)).abs() < 1e-9, "{late:?}");
         // Neither wears out within the horizon, or there is none to take over.
         assert!(exchanges(&[slow.clone(), fast.clone()], 300.0 / YEAR_DAYS).is_empty());
         assert!(exchanges(&[fast.clone(), fast.clone()], 500.0 / YEAR_DAYS).is_empty());
         let larger = JudgedDrive { capacity: Some(20), ..slow.clone() };
         assert!(exchanges(&[larger, fast.clone()], 500.0 / YEAR_DAYS).is_empty());
         let free = JudgedDrive { price: None, ..fast };
-        assert!(exchanges(&[slow, free], 500.0 / YEAR_DAYS).is_empty());
+        assert!(exchanges(&[slow.clone(), free], 500.0 / YEAR_DAYS).is_empty());
+        // One whose price is not known is passed over.
+        let (fresh, fast) = (JudgedDrive { price: None, ..drive("unknown", 995.0, 0.1) }, drive("fast", 400.0, 1.0));
+        let found = exchanges(&[slow, fresh, fast], 500.0 / YEAR_DAYS);
+        assert_eq!((found.len(), found[0].fresh.as_str()), (1, "slow"));
     }
 }

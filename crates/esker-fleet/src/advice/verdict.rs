@@ -34,7 +34,13 @@ pub(super) fn of_host(
     reasons.push(worn_within(surely, likely, perhaps, judged.len(), horizon_years));
     reasons.extend(first_worn_out(judged, &lives, currency));
     reasons.extend(unevenness(judged));
-    let unpriced = || judged.iter().zip(&lives).find(|(drive, life)| drive.price.is_none() && life.low < horizon);
+    // Also of a drive that could take over from another one.
+    let takes_over = |drive: &JudgedDrive| {
+        let mut others = judged.iter().zip(&lives).filter(|(_, life)| life.likely < horizon);
+        others.any(|(other, _)| drive.capacity.is_some() && other.capacity == drive.capacity)
+    };
+    let needs_price = |drive: &JudgedDrive, life: &FigureRange| life.low < horizon || takes_over(drive);
+    let unpriced = || judged.iter().zip(&lives).find(|(drive, life)| drive.price.is_none() && needs_price(drive, life));
     let saved = host::saved(exchanges);
     let pays = exchanges.iter().all(|exchange| exchange.money_saved > exchange.money_spent);
     let advised = if exchanges.is_empty() {
@@ -72,8 +78,7 @@ fn none_saves(judged: &[JudgedDrive], horizon_years: f64) -> String {
     match host::put_off(judged, horizon_years) {
         None => "no exchange of drives of the same size would put off a purchase".into(),
         Some(host::PutOff { worn, fresh, days }) => format!(
-            "an exchange of {worn} and {fresh} would put off a purchase by {}, but then both wear out together: it \
-             saves no drive within {}",
+            "an exchange of {worn} and {fresh} would put off a purchase by {}, but it saves no drive within {}",
             words::years(days / YEAR_DAYS),
             words::years(horizon_years)
         ),
@@ -143,6 +148,9 @@ mod tests {
         let said = of(&both, 1_300.0);
         assert!(said.starts_with("an exchange of fast and slow would put off a purchase by 2.3 years"), "{said}");
         assert!(said.ends_with("it saves no drive within 3.6 years"), "{said}");
+        // What the fresh one costs decides whether an exchange pays.
+        let unknown = [both[0].clone(), JudgedDrive { price: None, ..both[1].clone() }];
+        assert_eq!(of(&unknown, 500.0), "nothing says what slow costs: give --price MODEL=AMOUNT");
         let alone = of(&both[..1], 1_300.0);
         assert_eq!(alone, "no exchange of drives of the same size would put off a purchase");
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use esker_catalogue::{Capacity, CloudVolume, Product};
 use esker_cloud::CloudVolumeSettings;
-use esker_core::{Bytes, Nanos};
 use esker_core::registry::{Entry, ParameterSource};
+use esker_core::{Bytes, Nanos};
 use esker_results::study::RunsDry;
 use esker_sim::DeviceDescription;
 
