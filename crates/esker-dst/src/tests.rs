@@ -121,10 +121,10 @@ const COPIES: Plan = Plan { copies: 2, faults: true, ..CLUSTERS };
 
 #[test]
 fn clusters_of_copies_make_up_for_a_disk() {
-    let all = run_all(12, COPIES);
+    let all = run_all(24, COPIES);
     assert!(all.known_failed > 0, "{all:?}");
     assert!(
-        all.made_up_for > 6 && all.degraded > 6 && all.given_up > 1 && all.rebuilt > 200 && all.lost == 0,
+        all.made_up_for > 12 && all.degraded > 8 && all.given_up > 2 && all.rebuilt > 400 && all.lost == 0,
         "{all:?}"
     );
 }
