@@ -187,8 +187,18 @@ impl SliceMap {
 
     /// Sets a complete replica, or one that was lost, in motion: no object has moved. Only this sets OFFLOADING.
     pub(crate) fn begin(&mut self, replica: SliceReplica, source: Option<ServerId>, destination: Option<ServerId>) {
+        self.begin_pinned(replica, source, destination);
+        self.unpin(replica);
+    }
+
+    /// The same, but its home is still to be forgotten: of many replicas at once if there are many.
+    pub(crate) fn begin_pinned(
+        &mut self,
+        replica: SliceReplica,
+        source: Option<ServerId>,
+        destination: Option<ServerId>,
+    ) {
         let key = self.key(replica);
-        self.settled.remove(key);
         self.moving.remove(key);
         self.clear_stale(key);
         self.moving.insert(key, Ends::new(source, destination));
@@ -288,9 +298,24 @@ impl SliceMap {
         self.raise_epoch();
     }
 
-    /// Notes the home of a complete replica even if it is that of its partition, which is about to change.
-    pub(crate) fn pin(&mut self, replica: SliceReplica, home: ServerId) {
-        self.settled.insert(self.key(replica), home);
+    /// Notes the homes of complete replicas, in their order, even if they are those of their partitions, which are
+    /// about to change.
+    pub(crate) fn pin_all(&mut self, replicas: &[(SliceReplica, ServerId)]) {
+        let keys: Vec<(u32, ServerId)> = replicas.iter().map(|(replica, home)| (self.key(*replica), *home)).collect();
+        self.settled.insert_all(keys.into_iter());
+    }
+
+    /// Forgets the home of a replica if it is in motion now.
+    pub(crate) fn unpin(&mut self, replica: SliceReplica) {
+        let key = self.key(replica);
+        if self.moving.ends(key).is_some() {
+            self.settled.remove(key);
+        }
+    }
+
+    /// Forgets the homes of all replicas that are in motion now.
+    pub(crate) fn unpin_moving(&mut self) {
+        self.settled.retain(|key| self.moving.ends(key).is_none());
     }
 
     fn clear_stale(&mut self, key: u32) {

@@ -62,9 +62,47 @@ impl<K: Ord + Copy, V: Copy> SortedTable<K, V> {
         let at = self.keys.binary_search(&key).ok()?;
         self.keys.remove(at);
         let value = self.values.remove(at);
+        self.shrink();
+        Some(value)
+    }
+
+    /// Adds entries, which come by rising key, or changes them. It is one step: to insert them one by one shifts what is
+    /// behind each.
+    pub(super) fn insert_all(&mut self, entries: impl ExactSizeIterator<Item = (K, V)>) {
+        let most = self.len() + entries.len();
+        let (mut keys, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let mut at = 0;
+        for (key, value) in entries {
+            let before = at + self.keys[at..].partition_point(|other| *other < key);
+            keys.extend_from_slice(&self.keys[at..before]);
+            values.extend_from_slice(&self.values[at..before]);
+            at = before + usize::from(self.keys.get(before) == Some(&key));
+            keys.push(key);
+            values.push(value);
+        }
+        keys.extend_from_slice(&self.keys[at..]);
+        values.extend_from_slice(&self.values[at..]);
+        (self.keys, self.values) = (keys, values);
+        self.shrink();
+    }
+
+    /// Removes all entries but those with these keys, in one step.
+    pub(super) fn retain(&mut self, keep: impl Fn(K) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len() {
+            if keep(self.keys[at]) {
+                (self.keys[kept], self.values[kept]) = (self.keys[at], self.values[at]);
+                kept += 1;
+            }
+        }
+        self.keys.truncate(kept);
+        self.values.truncate(kept);
+        self.shrink();
+    }
+
+    fn shrink(&mut self) {
         shrink(&mut self.keys, 1);
         shrink(&mut self.values, 1);
-        Some(value)
     }
 
     pub(super) fn keys(&self) -> &[K] {
@@ -201,6 +239,25 @@ mod tests {
         }
         assert!(bits::none_set(table.moved(4), 0..70));
         assert_eq!(table.keys(), [1, 4, 5, 7, 9]);
+    }
+
+    #[test]
+    fn many_entries_come_and_go_as_single_ones_do() {
+        let (mut one, mut many) = (SortedTable::default(), SortedTable::default());
+        for (step, count, kept) in [(7, 100, 3), (3, 200, 2), (1, 1000, 50), (11, 0, 1), (5, 400, 2000)] {
+            let entries = || (0..count).map(|at: u32| (at * step, at + step));
+            entries().for_each(|(key, value)| one.insert(key, value));
+            many.insert_all(entries());
+            assert_eq!((&one.keys, &one.values), (&many.keys, &many.values));
+            for key in one.keys.clone() {
+                if key % kept == 0 {
+                    one.remove(key);
+                }
+            }
+            many.retain(|key| key % kept != 0);
+            assert_eq!((&one.keys, &one.values), (&many.keys, &many.values));
+            assert!(many.bytes() <= SortedTable::<u32, u32>::bytes_at_most(many.len()));
+        }
     }
 
     #[test]

@@ -79,16 +79,17 @@ impl Router {
         servers.find(|server| self.may_go(replica, *server))
     }
 
+    /// Sets a replica in motion. Its home is still to be unpinned.
     fn begin_move(&mut self, replica: SliceReplica, from: ServerId, to: ServerId) {
-        self.map.begin(replica, Some(from), Some(to));
+        self.map.begin_pinned(replica, Some(from), Some(to));
         self.servers.get_mut(to).used += 1;
         self.report.moves_begun += 1;
     }
 
-    /// Sets a replica in motion of which no server is left.
+    /// Sets a replica in motion of which no server is left. Its home is still to be unpinned.
     fn begin_rebuild(&mut self, replica: SliceReplica) {
         let to = self.destination(replica);
-        self.map.begin(replica, None, to);
+        self.map.begin_pinned(replica, None, to);
         if let Some(server) = to {
             self.servers.get_mut(server).used += 1;
         }
@@ -104,7 +105,10 @@ impl Router {
             let mut replicas = self.map.replicas_of(wanted.slice);
             let found = replicas.find(|replica| is_known && self.home(*replica) == Some(wanted.from));
             match found.filter(|replica| may_begin && self.may_go(*replica, to)) {
-                Some(replica) => self.begin_move(replica, wanted.from, to),
+                Some(replica) => {
+                    self.begin_move(replica, wanted.from, to);
+                    self.map.unpin(replica);
+                }
                 None => self.report.moves_refused += 1,
             }
         }
@@ -124,7 +128,7 @@ impl Router {
                 leaving.push((replica, home));
             }
         }
-        leaving.iter().for_each(|(replica, home)| self.map.pin(*replica, *home));
+        self.map.pin_all(&leaving);
         for (at, replica) in taken.iter().enumerate().filter_map(|(at, taken)| taken.map(|replica| (at, replica))) {
             self.map.set_partition_home(PartitionId(at as u32), replica, joined);
         }
@@ -133,6 +137,7 @@ impl Router {
                 self.begin_move(replica, home, joined);
             }
         }
+        self.map.unpin_moving();
         self.retry_placing();
         self.begin_turns(effects);
     }
@@ -176,10 +181,11 @@ impl Router {
         }
         self.servers.get_mut(server).state = ServerState::Draining;
         self.ring.remove(server);
-        let here: Vec<_> = self.map.replicas().filter(|replica| self.home(*replica) == Some(server)).collect();
-        here.iter().for_each(|replica| self.map.pin(*replica, server));
+        let here = self.map.replicas().filter(|replica| self.home(*replica) == Some(server));
+        let here: Vec<_> = here.map(|replica| (replica, server)).collect();
+        self.map.pin_all(&here);
         self.replace_in_partitions(server);
-        here.into_iter().for_each(|replica| self.leave_if_draining(replica, server));
+        self.leave_drained(&here);
     }
 
     /// A server that is being drained is used again. What is on its way to others goes on.
@@ -195,6 +201,17 @@ impl Router {
 
     /// Sets a complete replica in motion if its server is being drained.
     pub(super) fn leave_if_draining(&mut self, replica: SliceReplica, home: ServerId) {
+        self.begin_leaving(replica, home);
+        self.map.unpin(replica);
+    }
+
+    /// Sets complete replicas in motion whose servers are being drained.
+    fn leave_drained(&mut self, replicas: &[(SliceReplica, ServerId)]) {
+        replicas.iter().for_each(|(replica, home)| self.begin_leaving(*replica, *home));
+        self.map.unpin_moving();
+    }
+
+    fn begin_leaving(&mut self, replica: SliceReplica, home: ServerId) {
         if self.servers.get(home).state == ServerState::Draining
             && let Some(to) = self.destination(replica)
         {
@@ -221,11 +238,9 @@ impl Router {
                 }
             })
             .collect();
-        touched.iter().for_each(|(replica, place)| {
-            if let ReplicaPlace::Complete(home) = place {
-                self.map.pin(*replica, *home);
-            }
-        });
+        let complete = touched.iter().filter(|(_, place)| matches!(place, ReplicaPlace::Complete(_)));
+        let complete: Vec<_> = complete.map(|(replica, _)| (*replica, server)).collect();
+        self.map.pin_all(&complete);
         self.replace_in_partitions(server);
         let slices: Vec<SliceId> = touched.iter().map(|(replica, _)| replica.slice).collect();
         for (replica, place) in touched {
@@ -242,6 +257,7 @@ impl Router {
                 }
             }
         }
+        self.map.unpin_moving();
         self.purges.retain(|(_, other), _| *other != server);
         slices.into_iter().for_each(|slice| self.find_lost(slice));
     }
@@ -266,7 +282,7 @@ impl Router {
         if self.servers.iter().any(|server| is_drained(&server)) {
             let here: Vec<_> =
                 self.map.replicas().filter_map(|replica| self.home(replica).map(|home| (replica, home))).collect();
-            here.into_iter().for_each(|(replica, home)| self.leave_if_draining(replica, home));
+            self.leave_drained(&here);
         }
     }
 }
