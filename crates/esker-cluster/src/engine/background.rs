@@ -226,7 +226,7 @@ impl ClusterEngine {
     pub(super) fn tend_moves(&mut self, effects: &mut Vec<Effect>) {
         self.background.unwritten = 0;
         let report = self.router.report();
-        let is_stalled = self.router.map().moving_count() == 0 && !self.draining.is_empty();
+        let is_stalled = !self.draining.is_empty() && self.router.is_settled();
         // There is no more room than before unless something has moved.
         let changes = Some(report.moves_begun + report.moves_done + report.replicas_lost);
         let has_changed = is_stalled && std::mem::replace(&mut self.background.tried_at, changes) != changes;
@@ -237,10 +237,8 @@ impl ClusterEngine {
         let [mut failed, moved] = [0, 1].map(|index| now[index] > self.background.before[index]);
         self.background.before = now;
         // Nothing is copied to a server that takes no writes.
-        if !failed
-            && !moved
-            && let Some(server) = self.router.waits_for()
-        {
+        let waits_for = if failed || moved { None } else { self.router.waits_for() };
+        if let Some(server) = waits_for {
             self.background.failure = Some(HeldReason::Refused(DeviceIndex(server.0)));
             failed = true;
         }
@@ -250,7 +248,7 @@ impl ClusterEngine {
             (true, false) => self.background.vain_ticks + 1,
             (false, false) => self.background.vain_ticks,
         };
-        if failed && self.background.vain_ticks == VAIN_TICKS {
+        if failed && waits_for.is_none() && self.background.vain_ticks == VAIN_TICKS {
             effects.extend(self.draining.iter().filter_map(|server| self.stuck(*server)));
         }
     }

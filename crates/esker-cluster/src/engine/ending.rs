@@ -27,7 +27,7 @@ impl ClusterEngine {
 
     /// With replicas, a server whose device has failed leaves, and what was there is rebuilt from others. A server
     /// whose device takes no more writes is emptied: slices leave for others as they are written, or copied, and those
-    /// on their way there turn round.
+    /// on their way there turn round. Those that no other server takes go on once the device takes writes again.
     pub(super) fn heed_state(&mut self, server: ServerId) {
         let device = DeviceIndex(server.0);
         let (state, refuses) = (self.router.servers().get(server).state, self.router.refuses(server));
@@ -35,8 +35,13 @@ impl ClusterEngine {
             if self.settings.replicas > 1 && state != ServerState::Failed {
                 self.inputs.push_back(RouterInput::Fail(server));
             }
-        } else if self.health.device(device) == DeviceState::ReadOnly && state != ServerState::Failed && !refuses {
-            self.inputs.push_back(RouterInput::Refuse(server));
+        } else if state != ServerState::Failed {
+            match (self.health.device(device), refuses) {
+                (DeviceState::ReadOnly, false) => self.inputs.push_back(RouterInput::Refuse(server)),
+                (DeviceState::ReadOnly, true) => self.router.takes_again(server, false),
+                (_, true) => self.router.takes_again(server, true),
+                (_, false) => {}
+            }
         }
     }
 

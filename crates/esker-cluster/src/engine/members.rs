@@ -78,14 +78,18 @@ impl ClusterEngine {
     /// map are durable before the router hears of them.
     fn check_left(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
         let server = self.router.servers().get(ServerId(device.0));
-        let is_recorded = self.durability.is_recorded(self.last_turned);
         match (server.state, server.used) {
-            (ServerState::Draining, 0) if !is_recorded => {
+            (ServerState::Draining, 0) if !self.has_turned(ServerId(device.0)) => {
                 Err(ReshapeError::NotDrained { device: device.0, extents: 0 })
             }
             (ServerState::Draining | ServerState::Failed, 0) => Ok(()),
             (_, extents) => Err(ReshapeError::NotDrained { device: device.0, extents }),
         }
+    }
+
+    /// Whether it is durable that all that was leaving a server, or on its way there, and turned round has done so.
+    fn has_turned(&self, server: ServerId) -> bool {
+        self.turned.get(&server).is_none_or(|turned| self.durability.is_recorded(*turned))
     }
 
     /// Performs a change that was checked.
@@ -106,6 +110,8 @@ impl ClusterEngine {
                 self.draining.retain(|server| server.0 != device.0);
                 self.health.try_again(device);
                 self.inputs.push_back(RouterInput::Keep(ServerId(device.0)));
+                // What found no place may go there now.
+                self.inputs.push_back(RouterInput::EpochEnds);
             }
             Reshape::Remove { device } => self.leave(ServerId(device.0)),
             Reshape::Grow { .. } | Reshape::Offer { .. } | Reshape::Shrink { .. } => unreachable!("it is refused"),
@@ -155,12 +161,13 @@ impl ClusterEngine {
 
     /// Reports servers that were drained and hold nothing any more.
     pub(super) fn report_drained(&mut self, effects: &mut Vec<Effect>) {
-        let (router, is_recorded) = (&self.router, self.durability.is_recorded(self.last_turned));
-        self.draining.retain(|server| {
-            let state = router.servers().get(*server);
-            let is_empty = state.state == ServerState::Draining && state.used == 0 && is_recorded;
+        let mut draining = std::mem::take(&mut self.draining);
+        draining.retain(|server| {
+            let state = self.router.servers().get(*server);
+            let is_empty = state.state == ServerState::Draining && state.used == 0 && self.has_turned(*server);
             effects.extend(is_empty.then_some(Effect::Drained(DeviceIndex(server.0))));
             !is_empty
         });
+        self.draining = draining;
     }
 }

@@ -73,8 +73,8 @@ pub struct ClusterEngine {
     unhardened: VecDeque<(RecordNumber, EffectId)>,
     /// The last record that says that a replica misses something.
     last_missed: RecordNumber,
-    /// The last record that says that a replica has turned round.
-    last_turned: RecordNumber,
+    /// By server, the last record that says that a replica has turned round which was leaving it, or on its way there.
+    turned: BTreeMap<ServerId, RecordNumber>,
     /// Parts of the host's requests that are answered once a record is durable.
     held: VecDeque<(RecordNumber, Tag)>,
     /// Flushes of the host that failed on a server which others make up for.
@@ -159,7 +159,7 @@ impl ClusterEngine {
             dirty: DirtySlices::default(),
             unhardened: VecDeque::new(),
             last_missed: RecordNumber(0),
-            last_turned: RecordNumber(0),
+            turned: BTreeMap::new(),
             held: VecDeque::new(),
             failed_flushes: Vec::new(),
             has_begun: true,

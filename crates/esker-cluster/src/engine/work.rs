@@ -18,7 +18,9 @@ impl ClusterEngine {
             route::Effect::Missed { replica, index } => self.missed(replica, index, effects),
             // What no record has in motion yet is recorded with its ends as they are then.
             route::Effect::Turned { replica } if self.recorded.motion(replica).is_some() => {
-                self.last_turned = self.note(ClusterRecord::Turned { replica }, effects);
+                let ends: Vec<ServerId> = self.recorded.places(replica).map(|place| place.server).collect();
+                let turned = self.note(ClusterRecord::Turned { replica }, effects);
+                self.turned.extend(ends.into_iter().map(|server| (server, turned)));
                 self.durability.harden(effects);
             }
             route::Effect::Turned { .. } => {}

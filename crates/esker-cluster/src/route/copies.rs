@@ -78,10 +78,10 @@ impl Router {
         !self.map.moving_from(self.copies.at[0].0).any(open)
     }
 
-    /// Whether a replica in motion has a destination that takes writes.
+    /// Whether a replica in motion has a destination that takes it.
     fn takes_copies(&self, replica: SliceReplica) -> bool {
         let ReplicaPlace::Offloading { destination, .. } = self.map.place(replica) else { return false };
-        destination.is_some_and(|to| !self.refuses(to))
+        destination.is_some_and(|to| self.may_copy(replica, to))
     }
 
     /// Returns a server that something is on its way to, and that takes no writes, if there is nothing else to copy.
@@ -90,7 +90,7 @@ impl Router {
             return None;
         }
         self.map.moving_from(self.copies.at[0].0).find_map(|replica| match self.map.place(replica) {
-            ReplicaPlace::Offloading { destination, .. } => destination.filter(|to| self.refuses(*to)),
+            ReplicaPlace::Offloading { destination, .. } => destination.filter(|to| !self.may_copy(replica, *to)),
             ReplicaPlace::Complete(_) => None,
         })
     }

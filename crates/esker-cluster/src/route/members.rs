@@ -192,6 +192,7 @@ impl Router {
     pub(super) fn keep(&mut self, server: ServerId) {
         if self.servers.serves(server) && self.servers.get(server).state == ServerState::Draining {
             self.refusing.remove(&server);
+            self.take_again.remove(&server);
             let kept = self.servers.get_mut(server);
             kept.state = ServerState::Up;
             let virtual_nodes = kept.spec.virtual_nodes;

@@ -52,6 +52,8 @@ pub struct Router {
     purges: BTreeMap<(SliceId, ServerId), MapEpoch>,
     /// Servers that take no writes, so that nothing may be on its way there.
     refusing: BTreeSet<ServerId>,
+    /// Those of them whose devices take writes again.
+    take_again: BTreeSet<ServerId>,
     /// Slices on which no work begins until what is on its way to a server that takes no writes has turned round.
     turning: BTreeSet<SliceId>,
     /// Objects on which waiting work may begin.
@@ -133,6 +135,7 @@ impl Router {
             with_tombstones: BTreeSet::new(),
             purges: BTreeMap::new(),
             refusing: BTreeSet::new(),
+            take_again: BTreeSet::new(),
             turning: BTreeSet::new(),
             released: Vec::new(),
             lost: BTreeSet::new(),

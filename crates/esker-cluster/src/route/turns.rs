@@ -13,6 +13,7 @@ impl Router {
             return;
         }
         self.refusing.insert(server);
+        self.take_again.remove(&server);
         self.drain(server);
         self.begin_turns(effects);
     }
@@ -20,6 +21,20 @@ impl Router {
     /// Returns whether a server takes no writes.
     pub(crate) fn refuses(&self, server: ServerId) -> bool {
         self.refusing.contains(&server)
+    }
+
+    /// Notes whether the device of a server that has refused writes takes them again. It is emptied all the same, but
+    /// what can go nowhere else is copied there.
+    pub(crate) fn takes_again(&mut self, server: ServerId, takes: bool) {
+        match takes {
+            true => _ = self.take_again.insert(server),
+            false => _ = self.take_again.remove(&server),
+        }
+    }
+
+    /// Whether a replica that is on its way to a server may complete there.
+    pub(super) fn may_copy(&self, replica: SliceReplica, to: ServerId) -> bool {
+        !self.refuses(to) || self.take_again.contains(&to) && !self.must_turn(replica)
     }
 
     /// Turns round what can no longer get to its destination, once the work under way on its slice has ended: that work

@@ -191,6 +191,22 @@ fn copies_that_wait_for_a_drive_which_takes_no_writes_are_reported() {
     assert_eq!(driven.engine.router.report().copies_failed, failed, "it is not tried for ever");
     let held = driven.engine.background(Nanos(driven.now)).unwrap().held;
     assert_eq!(held, Some(HeldReason::Refused(DeviceIndex(third.0))));
+    // Somebody has made room. The drive is still left out of what can go elsewhere.
+    let state = |driven: &mut Driven, state| {
+        let telemetry = Telemetry { state, ..Telemetry::default() };
+        driven.tell(Input::Device { device: DeviceIndex(third.0), telemetry });
+    };
+    state(&mut driven, DeviceState::Online);
+    driven.pass(2);
+    assert!(driven.engine.router.report().copies_failed > failed, "it is tried again");
+    let failed = driven.engine.router.report().copies_failed;
+    driven.pass(5);
+    assert_eq!(driven.engine.router.report().copies_failed, failed, "and again it takes none");
+    driven.refuses = None;
+    state(&mut driven, DeviceState::Online);
+    driven.pass(5);
+    assert!(homes(&driven, 0).contains(&third), "{:?}", homes(&driven, 0));
+    assert_eq!(driven.engine.background(Nanos(driven.now)).unwrap().held, None);
 }
 
 /// A drive that only fails reads is no failed one: what is there has to come from the other copies.

@@ -67,4 +67,15 @@ fn a_server_leaves_once_it_is_durable_that_what_was_on_its_way_there_has_turned_
     driven.harden();
     assert_eq!(driven.engine.draining, []);
     driven.engine.check_reshape(Reshape::Remove { device }).unwrap();
+    // What turns round elsewhere keeps it no longer: by the superblocks it may have been removed meanwhile.
+    let (other, mut effects) = (DeviceIndex(4), Vec::new());
+    driven.engine.reshape(Nanos(0), Reshape::Join { capacity }, &mut effects).unwrap();
+    driven.engine.reshape(Nanos(0), Reshape::Drain { device: other }, &mut effects).unwrap();
+    driven.perform(effects);
+    assert!(driven.engine.router.servers().get(ServerId(4)).used > 0);
+    (driven.refuses, driven.hardenings) = (Some(ServerId(4)), Some(Vec::new()));
+    driven.router(RouterInput::CopyBudget(Bytes(SECTORS * 512)));
+    let error = driven.engine.check_reshape(Reshape::Remove { device: other });
+    assert_eq!(error, Err(ReshapeError::NotDrained { device: 4, extents: 0 }));
+    driven.engine.check_reshape(Reshape::Remove { device }).unwrap();
 }
