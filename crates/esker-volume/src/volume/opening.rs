@@ -21,7 +21,9 @@ pub(super) fn begin(devices: &mut [Box<dyn OpenDevice>], found: &mut Found) -> R
     for member in (0..found.given.len()).filter(|&member| found.given[member].is_some()) {
         let own = found.own[member].as_ref().expect("it was given");
         let knows_all = own.says_the_same(&members, &settings);
-        match write(devices, found, member, LAST) {
+        // A write that is cut off leaves neither: what is damaged goes first.
+        let copies = if found.without_first.contains(&member) { &[FIRST, LAST][..] } else { &[LAST] };
+        match copies.iter().try_for_each(|&copy| write(devices, found, member, copy)) {
             Ok(()) => reached.push(member),
             Err(_) if knows_all => {}
             Err(error) => return Err(error),
@@ -39,6 +41,7 @@ pub(super) fn begin(devices: &mut [Box<dyn OpenDevice>], found: &mut Found) -> R
 /// Writes superblocks that are damaged or of an earlier generation, also if a device is missing: what a volume was
 /// once, it stays.
 pub(super) fn repair(devices: &mut [Box<dyn OpenDevice>], found: &Found) -> Result<(), VolumeError> {
+    found.without_first.iter().try_for_each(|&member| write(devices, found, member, FIRST))?;
     for copy in [LAST, FIRST] {
         found.to_write.iter().try_for_each(|&member| write(devices, found, member, copy))?;
     }

@@ -17,6 +17,8 @@ pub(super) struct Found {
     /// The devices of the volume whose superblocks have to be written again: one is damaged, or of an earlier
     /// generation.
     pub(super) to_write: Vec<usize>,
+    /// Those of them that only have the superblock at their end.
+    pub(super) without_first: Vec<usize>,
     /// Whether one of these is damaged, or lacks a change. An opening that was cut off is none.
     pub(super) are_damaged: bool,
     /// The superblock of each device of the volume that was given.
@@ -28,6 +30,8 @@ pub(super) struct Found {
 pub(super) struct OnDevice {
     /// The newer one.
     pub(super) superblock: Superblock,
+    /// Whether the one at the beginning is whole.
+    is_first_whole: bool,
     /// Whether both are whole.
     are_whole: bool,
     /// Whether both are whole, and alike.
@@ -68,7 +72,7 @@ pub(super) fn read(device: &mut dyn OpenDevice) -> Result<OnDevice, VolumeError>
     if let (Err(_), Err(_), Some(error)) = (&first, &last, unreadable) {
         return Err(VolumeError::io(device, error));
     }
-    let are_whole = first.is_ok() && last.is_ok();
+    let (is_first_whole, are_whole) = (first.is_ok(), first.is_ok() && last.is_ok());
     let mut opened = Vec::new();
     for Superblock { members, .. } in [&first, &last].into_iter().flatten() {
         opened.resize(members.len().max(opened.len()), 0);
@@ -88,7 +92,7 @@ pub(super) fn read(device: &mut dyn OpenDevice) -> Result<OnDevice, VolumeError>
         let (holds, recorded) = (Bytes(capacity), Bytes(superblock.layout.size));
         return Err(VolumeError::Smaller { device: device.name().to_string(), holds, recorded });
     }
-    Ok(OnDevice { superblock, are_whole, are_alike, opened })
+    Ok(OnDevice { superblock, is_first_whole, are_whole, are_alike, opened })
 }
 
 impl OnDevice {
@@ -167,6 +171,7 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
         let given = given[*member].map(|given| &all[given]);
         given.is_some_and(|device| !device.are_alike || device.superblock.generation < newest.generation)
     };
+    let without_first = |member: &usize| given[*member].is_some_and(|given| !all[given].is_first_whole);
     let is_damaged = |&given: &usize| {
         let device: &OnDevice = &all[given];
         !device.are_whole || !device.superblock.says_the_same(&newest.members, &newest.settings)
@@ -174,6 +179,7 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
     Ok(Found {
         are_damaged: given.iter().flatten().any(is_damaged),
         to_write: (0..given.len()).filter(to_write).collect(),
+        without_first: (0..given.len()).filter(without_first).collect(),
         own: newest.members.iter().zip(&given).map(own).collect(),
         newest,
         given,

@@ -166,3 +166,17 @@ fn a_disk_that_tears_what_it_refuses_keeps_a_superblock() {
         reads_all(&mut open(&disks).unwrap_or_else(|error| panic!("after {cut} writes: {error}")));
     }
 }
+
+/// One of its superblocks was damaged before.
+#[test]
+fn a_disk_with_one_superblock_keeps_it_when_a_write_is_torn() {
+    for (damaged, cut) in [0, SIZE - SUPERBLOCK as u64].into_iter().flat_map(|at| (0..5).map(move |cut| (at, cut))) {
+        let (disks, _) = written(["a", "b"].map(Disk::new), &json!("fast-first"));
+        disks[1].put(damaged, &[0; SUPERBLOCK]);
+        let left = Some(Arc::new(AtomicUsize::new(cut)));
+        disks[1].change(|memory| (memory.writes_left, memory.tears) = (left, true));
+        drop(open(&disks).unwrap());
+        disks[1].change(|memory| (memory.writes_left, memory.tears) = (None, false));
+        reads_all(&mut open(&disks).unwrap_or_else(|error| panic!("{damaged}, after {cut} writes: {error}")));
+    }
+}
