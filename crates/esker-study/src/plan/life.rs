@@ -35,7 +35,7 @@ impl Planner<'_> {
         let all: Vec<&DeviceReport> = verified.devices.values().collect();
         let ((written, own), (_, all)) = (self::written(devices, random), self::written(&all, random));
         let settled = verified.endurance.as_ref().and_then(|endurance| endurance.write_amplification);
-        let amplification = settled.map_or(random, |settled| (own * settled / all).max(1.0));
+        let amplification = settled.map_or(random, |settled| of_type(own, all, (settled, random)));
         self.life_years(solved, at, written, amplification).filter(|_| !devices.is_empty())
     }
 
@@ -59,6 +59,13 @@ impl Planner<'_> {
     }
 }
 
+/// The amplification that one type has of what has `settled`, where it had its `own` in the measured run and `all` types
+/// together had theirs. Beside a few writes what was left to clean is nearly all that a type programs: it counts for no
+/// more than the type's `random` writes do, or all together.
+fn of_type(own: f64, all: f64, (settled, random): (f64, f64)) -> f64 {
+    (own * settled / all).max(1.0).min(random.max(settled).max(1.0))
+}
+
 /// Bytes that `devices` wrote in the measured run, and how many programs each cost; those of random writes where they
 /// wrote too little to tell.
 fn written(devices: &[&DeviceReport], random: f64) -> (f64, f64) {
@@ -71,4 +78,18 @@ fn written(devices: &[&DeviceReport], random: f64) -> (f64, f64) {
         programmed += bytes * flash.write_amplification.unwrap_or(random);
     }
     (written, if written > 0.0 { programmed / written } else { random })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two types one is written 1,000 times as much, 2 programs a page. The other cleans what filling it left.
+    #[test]
+    fn what_a_type_that_is_hardly_written_cleans_is_not_charged_to_its_writes() {
+        let all = (1_000.0 * 2.0 + 800.0) / 1_001.0;
+        assert_eq!(of_type(800.0, all, (3.0, 2.5)), 3.0);
+        assert!((of_type(2.0, all, (3.0, 2.5)) - 6.0 / all).abs() < 1e-12);
+        assert_eq!(of_type(0.1, all, (3.0, 2.5)), 1.0);
+    }
 }
