@@ -62,7 +62,7 @@ use esker_trace::{ReadOptions, group_inputs};
 pub use error::{DesignFault, StudyError};
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use models::{builtin_catalogue, read_catalogue};
-pub use need::DataSettings;
+pub use need::{DataSettings, SPAN_MAX};
 pub use offers::InUse;
 pub use plan::{PlacedData, PlacedPart, PlacedVolume, PlanSettings, Planned, plan, ranges_of_experiment};
 pub use sheet::at_sheet_conditions;

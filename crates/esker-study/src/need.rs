@@ -6,7 +6,7 @@ use esker_results::study::Need;
 use crate::load::StudyWorkload;
 
 /// Address spans above this are not those of real volumes: the addresses are made up.
-const SPAN_MAX: Bytes = Bytes(64 << 40);
+pub const SPAN_MAX: Bytes = Bytes(64 << 40);
 
 /// What the user says about the data to store.
 #[derive(Clone, Copy, Debug, PartialEq)]

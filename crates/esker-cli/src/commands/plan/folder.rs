@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use esker_core::{Bytes, words};
 use esker_results::study::plan::{MixPlan, PlanReport};
-use esker_study::{PlacedData, PlacedPart, PlacedVolume, ranges_of_experiment};
+use esker_study::{PlacedData, PlacedPart, PlacedVolume, SPAN_MAX, ranges_of_experiment};
 
 use crate::commands::study::quote;
 use crate::failure::Failure;
@@ -182,7 +182,9 @@ fn how_to_make(placed: &PlacedData, volumes: &[VolumeMap<'_>]) -> String {
         text +=
             &format!("  esker volume create {file}{} --policy fast-first --map {map}\n", devices.collect::<String>());
         if volumes.len() > 1 {
-            let size = |&part: &usize| format!("{} of {}", place(part), partition(volume, part, order[0]));
+            let size = |&part: &usize| {
+                format!("{} of {}", place(part), partition((&volume.bytes_on, volume.end), part, order[0]))
+            };
             text += &format!("    # {}\n", order.iter().map(size).collect::<Vec<_>>().join(", "));
         }
     }
@@ -190,17 +192,20 @@ fn how_to_make(placed: &PlacedData, volumes: &[VolumeMap<'_>]) -> String {
 }
 
 /// The size of the partition that a volume takes of a device: for its ranges there and, on the `first` device, for all
-/// other addresses up to its end.
-fn partition(volume: &PlacedVolume, part: usize, first: usize) -> Bytes {
+/// other addresses up to its `end`.
+fn partition((bytes_on, end): (&[Bytes], Bytes), part: usize, first: usize) -> Bytes {
     const STEP: u64 = 16 << 20;
     /// For what the volume itself keeps on each device.
     const STRUCTURES: u64 = 64 << 20;
-    let on = |part: usize| volume.bytes_on.get(part).map_or(0, |bytes| bytes.0);
-    let named: u64 = volume.bytes_on.iter().map(|bytes| bytes.0).sum();
-    let rest = if part == first { volume.end.0.saturating_sub(named) } else { 0 };
+    let on = |part: usize| bytes_on.get(part).map_or(0, |bytes| bytes.0);
+    let named: u64 = bytes_on.iter().map(|bytes| bytes.0).sum();
+    // Where addresses are made up, such as hashes of names, there is nothing between those that the ranges name.
+    let is_real = end <= SPAN_MAX;
+    let rest = if part == first && is_real { end.0.saturating_sub(named) } else { 0 };
     let data = on(part).saturating_add(rest);
     // A twentieth stays free, so that extents can move; and there is some to spare.
-    Bytes(data.saturating_add(data / 10).saturating_add(STRUCTURES).next_multiple_of(STEP))
+    let size = data.saturating_add(data / 10).saturating_add(STRUCTURES);
+    Bytes(size.checked_next_multiple_of(STEP).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -220,5 +225,15 @@ mod tests {
         for (name, stem) in names {
             assert_eq!(file_stem(name), stem, "{name}");
         }
+    }
+
+    #[test]
+    fn a_partition_has_room_for_all_addresses_unless_they_are_made_up() {
+        let on = [10, 20].map(Bytes::gib);
+        let of = |end: Bytes| [0, 1].map(|part| partition((&on, end), part, 1).0 >> 30);
+        // A tenth more, and the volume's structures.
+        assert_eq!(of(Bytes::gib(100)), [11, 99]);
+        assert_eq!(of(Bytes(1 << 63)), [11, 22]);
+        assert_eq!(of(Bytes(u64::MAX)), [11, 22]);
     }
 }
