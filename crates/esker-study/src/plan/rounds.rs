@@ -48,7 +48,7 @@ impl Planner<'_> {
         }
         self.hooks.tell("explaining the plan", 0, None);
         let left_out = left_out(&self.settings.study, |name, capacity| {
-            plan.as_ref().map_or(0, |(solved, ..)| self.bought(&solved.solution.plan, name, capacity))
+            plan.as_ref().map(|(solved, ..)| self.bought(&solved.solution.plan, name, capacity))
         })?;
         let placed = plan.as_ref().map(|(solved, ..)| PlacedData::of(self, &solved.solution.plan));
         let plan = plan.map(|(solved, verified, corrections)| results::mix_plan(self, &solved, &corrections, verified));

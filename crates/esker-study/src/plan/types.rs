@@ -111,10 +111,10 @@ fn unmeasured(settings: &StudySettings) -> Result<Vec<Unmeasured<'_>>, StudyErro
 }
 
 /// Devices in use of which no copy of the data can have as many as the others, in words. `bought` says how many devices
-/// of a product and capacity a plan buys.
+/// of a product and capacity a plan buys; `None` without a plan.
 pub(super) fn left_out(
     settings: &StudySettings,
-    bought: impl Fn(&str, Bytes) -> u32,
+    bought: impl Fn(&str, Bytes) -> Option<u32>,
 ) -> Result<Vec<String>, StudyError> {
     let copies = settings.data.copies.max(1);
     let mut all = Vec::new();
@@ -122,7 +122,11 @@ pub(super) fn left_out(
         let (product, left) = (one.product(&settings.catalogue, copies)?, one.count % copies);
         let capacity = Capacity { bytes: one.capacity, dies: None };
         let part = Part { terms: Terms::InUse, ..Part::bought(product, capacity, left) };
-        let more = bought(&product.name, one.capacity);
+        let Some(more) = bought(&product.name, one.capacity) else {
+            let title = Part { terms: Terms::Bought, ..part }.title();
+            all.push(format!("{} x {title} are there: {copies} copies of the data can use {}.", one.count, one.count - left));
+            continue;
+        };
         let currency = &settings.catalogue.currency;
         let there = format!(
             "{} x {} are there: {copies} copies of the data use {}.",

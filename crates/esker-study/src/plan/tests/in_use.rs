@@ -157,13 +157,13 @@ fn bought_devices_get_their_part_of_what_lies_on_those_in_use() {
 #[test]
 fn devices_that_copies_cannot_share_evenly_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let with = |count: u32| {
+    let with = |count: u32, power: &str| {
         let disks = InUse { product: "toshiba-mg10".into(), capacity: Bytes(20_000_000_000_000), count };
         let data = DataSettings { copies: 2, ..hot(folder.path()).data };
         let study = StudySettings { in_use: vec![disks], data, ..hot(folder.path()) };
-        planned_with(PlanSettings { rounds: 1, power: Some("200W".parse().unwrap()), ..settings(study) })
+        planned_with(PlanSettings { rounds: 1, power: Some(power.parse().unwrap()), ..settings(study) })
     };
-    let (even, odd) = (with(2), with(3));
+    let (even, odd) = (with(2, "200W"), with(3, "200W"));
     assert!(even.left_out.is_empty(), "{:?}", even.left_out);
     let [said] = &odd.left_out[..] else { panic!("{:?}", odd.left_out) };
     assert!(said.starts_with("3 x Toshiba MG10, 20 TB are there: 2 copies of the data use 2. "), "{said}");
@@ -172,6 +172,9 @@ fn devices_that_copies_cannot_share_evenly_are_named() {
     assert!(odd.devices.iter().all(|one| one.product != "toshiba-mg10" || one.count == one.in_use), "{}", odd.title);
     let draws = |mix: &MixPlan| mix.constraints.iter().find(|one| one.name == "power").unwrap().used;
     assert_eq!((odd.cost, draws(&odd)), (even.cost, draws(&even)));
+    let none = with(3, "1W");
+    assert!(none.plan.is_none());
+    assert_eq!(none.left_out, ["3 x Toshiba MG10, 20 TB are there: 2 copies of the data can use 2."]);
 }
 
 /// 20 reads of 4 KiB a second, for disks.
