@@ -252,6 +252,13 @@ impl Filter {
         self.beyond_end
     }
 
+    /// The volumes asked for that are not among `volumes`, where the filter has ended before the trace: they come later
+    /// or never.
+    pub fn volumes_not_seen<'a>(&'a self, volumes: &'a [String]) -> impl Iterator<Item = &'a str> {
+        let asked = self.settings.volumes.iter().filter(|_| self.ended);
+        asked.filter(|name| !volumes.contains(name)).map(String::as_str)
+    }
+
     /// Checks after the last record that every volume asked for is among `volumes`. If the filter has ended before the
     /// trace, a volume may come later: then it is enough that something was kept.
     ///

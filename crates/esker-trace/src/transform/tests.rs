@@ -104,11 +104,9 @@ fn a_volume_may_come_after_the_end_of_what_was_asked_for() {
     let check = |settings: FilterSettings| {
         let names = ["sda", "later"].map(String::from).to_vec();
         let mut filter = Filter::new(FilterSettings { volumes: names, ..settings }).unwrap();
-        for record in &records {
-            if filter.apply(record, &volumes) == Filtered::End {
-                break;
-            }
-        }
+        let ended = records.iter().any(|record| filter.apply(record, &volumes) == Filtered::End);
+        let not_seen: Vec<&str> = filter.volumes_not_seen(&volumes).collect();
+        assert_eq!(not_seen, if ended { vec!["later"] } else { vec![] });
         filter.check_volumes(&volumes).map_err(|error| error.to_string())
     };
     let none = FilterSettings::default();

@@ -125,6 +125,9 @@ pub(super) fn rewrite(
         (filter.below_zero(), "would have begun below address zero"),
         (filter.beyond_end(), "would have ended beyond the address 2^64"),
     ];
+    for name in filter.volumes_not_seen(reader.volumes()).filter(|_| !common.quiet) {
+        remark(&format!("note: no volume `{name}` before the end of what was asked for: it comes later, or never"));
+    }
     for (count, what) in dropped.into_iter().filter(|(count, _)| *count > 0 && !common.quiet) {
         remark(&format!("note: {count} requests {what} and were dropped"));
     }
