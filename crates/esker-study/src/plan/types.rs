@@ -124,7 +124,11 @@ pub(super) fn left_out(
         let part = Part { terms: Terms::InUse, ..Part::bought(product, capacity, left) };
         let Some(more) = bought(&product.name, one.capacity) else {
             let title = Part { terms: Terms::Bought, ..part }.title();
-            all.push(format!("{} x {title} are there: {copies} copies of the data can use {}.", one.count, one.count - left));
+            all.push(format!(
+                "{} x {title} are there: {copies} copies of the data can use {}.",
+                one.count,
+                one.count - left
+            ));
             continue;
         };
         let currency = &settings.catalogue.currency;
