@@ -459,7 +459,7 @@ impl Device for Disk {
             (RequestKind::Flush, _) => {
                 self.flushes.push(Flush { tag, submitted: now, ready, sequence });
                 self.end_flushes(now);
-                // On an idle disk, what it waits for is written now, not when nobody has asked for anything for a while.
+                // On an idle disk, what it waits for is written now.
                 self.proceed(now);
             }
             (RequestKind::Read | RequestKind::Write { .. } | RequestKind::WriteZeroes { .. }, Ok(sectors @ 1..)) => {

@@ -66,8 +66,8 @@ impl<K: Ord + Copy, V: Copy> SortedTable<K, V> {
         Some(value)
     }
 
-    /// Adds entries, which come by rising key, or changes them. It is one step: to insert them one by one shifts what is
-    /// behind each.
+    /// Adds entries, which come by rising key, or changes them. It is one step: to insert them one by one shifts what
+    /// is behind each.
     pub(super) fn insert_all(&mut self, entries: impl ExactSizeIterator<Item = (K, V)>) {
         let most = self.len() + entries.len();
         let (mut keys, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most));

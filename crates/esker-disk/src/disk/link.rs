@@ -68,8 +68,8 @@ impl Link {
         self.reserved.end
     }
 
-    /// Returns when data that are in the buffer at `now` have been sent: while the arm is still on its way to others, if
-    /// there is time.
+    /// Returns when data that are in the buffer at `now` have been sent: while the arm is still on its way to others,
+    /// if there is time.
     pub(super) fn data_out(&mut self, now: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() {
             return now;

@@ -173,13 +173,7 @@ impl Ssd {
             pages: self.back.space.page_counts(),
             effective_spare_factor: self.back.space.effective_spare_factor(),
             erases: counts.erases,
-            // A layer that maps pages does not count merges. Each of its victims counts as a merge.
-            merges: merges.unwrap_or(MergeCounts {
-                switch: counts.erases_without_copies.min(counts.erases),
-                // A sudden power failure undoes erases that were under way when measuring began.
-                partial: counts.erases.saturating_sub(counts.erases_without_copies),
-                full: 0,
-            }),
+            merges: merges.unwrap_or_else(|| merges_of_pages(&counts)),
             full_merge_data_blocks,
             dead_log_blocks,
             map_bytes: self.back.ftl.map_bytes(),
@@ -267,6 +261,13 @@ fn ecc_report(ecc: &Ecc) -> EccReport {
         expected_uncorrectable_bit_error_rate: counts.uncorrectable_rates / reads,
         uncorrectable_bit_error_rate: failed / (reads * bits),
     }
+}
+
+/// A layer that maps pages does not count merges: each of its victims counts as one.
+fn merges_of_pages(counts: &OperationCounts) -> MergeCounts {
+    // A sudden power failure undoes erases that were under way when measuring began.
+    let switch = counts.erases_without_copies.min(counts.erases);
+    MergeCounts { switch, partial: counts.erases - switch, full: 0 }
 }
 
 fn busy_time(kind: ResourceKind, times: impl IntoIterator<Item = Nanos>) -> BusyTime {

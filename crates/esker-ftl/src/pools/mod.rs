@@ -208,8 +208,8 @@ impl Pools {
         self.pools.iter().map(Pool::half_cleaned).sum()
     }
 
-    /// Does one step of idle-time cleaning in `pool`: copies a page, or erases a block without valid pages. Returns false
-    /// if there was nothing to do.
+    /// Does one step of idle-time cleaning in `pool`: copies a page, or erases a block without valid pages. Returns
+    /// false if there was nothing to do.
     pub fn clean_ahead<S: OpSink>(
         &mut self,
         pool: u32,

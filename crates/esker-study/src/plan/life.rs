@@ -59,9 +59,9 @@ impl Planner<'_> {
     }
 }
 
-/// The amplification that one type has of what has `settled`, where it had its `own` in the measured run and `all` types
-/// together had theirs. Beside a few writes what was left to clean is nearly all that a type programs: it counts for no
-/// more than the type's `random` writes do, or all together.
+/// The amplification that one type has of what has `settled`, where it had its `own` in the measured run and `all`
+/// types together had theirs. Beside a few writes what was left to clean is nearly all that a type programs: it counts
+/// for no more than the type's `random` writes do, or all together.
 fn of_type(own: f64, all: f64, (settled, random): (f64, f64)) -> f64 {
     (own * settled / all).max(1.0).min(random.max(settled).max(1.0))
 }
