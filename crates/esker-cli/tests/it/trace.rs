@@ -90,7 +90,7 @@ fn cut_recordings(folder: &Path) {
         offset: number * 4096,
         length: 4096,
         volume: VolumeIndex(0),
-        operation: if number % 2 == 0 { Operation::Write } else { Operation::Read },
+        operation: if number.is_multiple_of(2) { Operation::Write } else { Operation::Read },
         response: None,
     };
     let ends = [0, 100].map(|first| {
