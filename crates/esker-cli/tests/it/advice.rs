@@ -162,16 +162,17 @@ fn csv_rows(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|record| record.unwrap().iter().map(Into::into).collect()).collect()
 }
 
-/// 15 TB of data ask for a disk; 300 requests a second to 64 MiB of them, one in `writes` of them a write, ask for
+/// 15 TB of data ask for a disk; 300 requests a second to 64 MiB of them, each 4 KiB `apart` sectors from the one
+/// before, one in `writes` of them a write, ask for
 /// flash.
-fn folder_with_hot_data(writes: u64) -> tempfile::TempDir {
+fn folder_with_hot_data(writes: u64, apart: u64) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = String::from("0,0,4096,R,0.000000\n0,29296874992,4096,R,0.000000\n");
     for index in 0..24_000_u64 {
         // 20 a second at first. A step that has nothing in common with the number of hot blocks.
         let at = if index < 600 { index as f64 / 20.0 } else { 30.0 + (index - 600) as f64 / 300.0 };
         let kind = if index % writes == 0 { 'W' } else { 'R' };
-        writeln!(trace, "0,{},4096,{kind},{at:.6}", 8_000_000 + index * 7_919 % 16_384 * 8).unwrap();
+        writeln!(trace, "0,{},4096,{kind},{at:.6}", 8_000_000 + index * 7_919 % 16_384 * apart).unwrap();
     }
     std::fs::write(folder.path().join("made.spc"), trace).unwrap();
     folder
@@ -179,7 +180,7 @@ fn folder_with_hot_data(writes: u64) -> tempfile::TempDir {
 
 #[test]
 fn a_hybrid_is_advised_explained_and_run_again() {
-    let folder = folder_with_hot_data(3);
+    let folder = folder_with_hot_data(3, 8);
     let only = "--only micron-5400-pro,toshiba-mg10 --p99 5ms --devices 8";
     let arguments = format!("made.spc {only} --hybrids --no-cost --markdown study.md");
     let workload = studied(folder.path(), &arguments);
@@ -225,7 +226,8 @@ fn run_again(folder: &Path, best: &Value, option: &str) -> Value {
 
 #[test]
 fn a_cache_is_advised_explained_and_run_again() {
-    let folder = folder_with_hot_data(1_000);
+    // Side by side, a disk's own buffer would hold them all, whatever its arm does.
+    let folder = folder_with_hot_data(1_000, 24);
     let arguments = "made.spc --only micron-5400-pro,toshiba-mg10 --p99 5ms --devices 8 --caches --no-cost";
     let workload = studied(folder.path(), arguments);
     let verdict = &workload["verdict"];
